@@ -65,3 +65,7 @@ class DiversityError(SamespaceError, ValueError):
 
 class InterruptedWorkError(SamespaceError, RuntimeError):
     """Unfinished work found on disk that does not belong to the settings given now."""
+
+
+class FamilyError(SamespaceError, ValueError):
+    """A model whose probabilities are not of the canonical form p(y|x,S) ~ exp f(x)'g(y)."""
