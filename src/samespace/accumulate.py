@@ -1,0 +1,190 @@
+"""Adding batches to the folds' lifted Gram matrices: BLAS on the host, the array's own library on a device.
+
+On the host one symmetric rank-k update (``syrk``) of the lifted rows fills one triangle of all blocks at
+once. A device library offers no such update, so there the three blocks xx, xy, yy are multiplied apart,
+which costs the same arithmetic as the bare products X'X, X'Y, Y'Y.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from scipy.linalg.blas import dsyrk, ssyrk
+
+from samespace.lifted import HEAD, NORM_X, NORM_Y, ONE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jaxtyping import Float, Int
+    from numpy import ndarray as Array
+
+Precision = Literal["float64", "float32"]
+
+_BLOCK_BYTES = 1 << 26
+"""Lifted rows worked on at a time on the host: large enough for BLAS, small beside the folds' matrices."""
+
+
+class Accumulator(ABC):
+    """Sums of the lifted Gram matrices of each fold, about one pivot."""
+
+    def __init__(
+        self, pivot: Float[Array, " d"], d_x: int, *, folds: int, precision: Precision
+    ) -> None:
+        self.pivot = pivot
+        self.d_x = d_x
+        self.folds = folds
+        self.precision = precision
+
+    @abstractmethod
+    def add(self, X: Any, Y: Any, fold: Int[Array, " n"]) -> None:
+        """Add rows; ``fold`` says which matrix each belongs to."""
+
+    @abstractmethod
+    def drain(self) -> Float[Array, "k w w"]:
+        """Hand over the sums as full symmetric float64 matrices on the host; the accumulator is spent."""
+
+    @abstractmethod
+    def ones_row(self) -> Float[Array, " w"]:
+        """The row of the constant, summed over folds: n, the squared norms and the sums of the rows."""
+
+    @property
+    def width(self) -> int:
+        """Columns of the lifted row."""
+        return HEAD + len(self.pivot)
+
+
+def runs(fold: Int[Array, " n"], folds: int) -> Iterator[tuple[int, Int[Array, " m"]]]:
+    """Each fold that has rows, with their positions."""
+    order = np.argsort(fold, kind="stable")
+    edges = np.searchsorted(fold[order], np.arange(folds + 1))
+    for k in range(folds):
+        if edges[k] < edges[k + 1]:
+            yield k, order[edges[k] : edges[k + 1]]
+
+
+class HostAccumulator(Accumulator):
+    """NumPy rows. ``float32`` multiplies blocks in single precision and adds them in double."""
+
+    def __init__(
+        self, pivot: Float[Array, " d"], d_x: int, *, folds: int, precision: Precision
+    ) -> None:
+        super().__init__(pivot, d_x, folds=folds, precision=precision)
+        dtype = np.dtype(precision)
+        self._gram = np.zeros((folds, self.width, self.width))
+        self._block_rows = max(256, _BLOCK_BYTES // (dtype.itemsize * self.width))
+        self._lifted = np.empty((0, self.width), dtype)
+        self._scratch = None if dtype == np.float64 else np.zeros((self.width,) * 2, dtype)
+
+    def add(self, X: Array, Y: Array, fold: Int[Array, " n"]) -> None:
+        for k, rows in runs(fold, self.folds):
+            for start in range(0, len(rows), self._block_rows):
+                block = rows[start : start + self._block_rows]
+                self._add_gram(k, self._lift(X, Y, block))
+
+    def drain(self) -> Float[Array, "k w w"]:
+        for gram in self._gram:  # in place: these matrices are the largest thing in memory
+            gram += np.triu(gram, 1).T
+        return self._gram
+
+    def ones_row(self) -> Float[Array, " w"]:
+        row: Array = self._gram[:, ONE, :].sum(axis=0)
+        return row
+
+    def _lift(self, X: Array, Y: Array, rows: Int[Array, " m"]) -> Float[Array, "m w"]:
+        if len(rows) > len(self._lifted):
+            self._lifted = np.empty((len(rows), self.width), self._lifted.dtype)
+        lifted, split = self._lifted[: len(rows)], HEAD + self.d_x
+        x, y = lifted[:, HEAD:split], lifted[:, split:]
+        # Subtract in double precision before any rounding: the pivot may dwarf the spread.
+        wide = partial(np.subtract, dtype=np.float64, casting="unsafe")
+        wide(X[rows], self.pivot[: self.d_x], out=x)
+        wide(Y[rows], self.pivot[self.d_x :], out=y)
+        lifted[:, ONE] = 1.0
+        np.einsum("ij,ij->i", x, x, out=lifted[:, NORM_X])
+        np.einsum("ij,ij->i", y, y, out=lifted[:, NORM_Y])
+        return lifted
+
+    def _add_gram(self, k: int, lifted: Float[Array, "m w"]) -> None:
+        # A C-ordered matrix is its transpose to Fortran: the transposed update fills our upper triangle.
+        if self._scratch is None:
+            dsyrk(1.0, lifted.T, beta=1.0, c=self._gram[k].T, lower=1, overwrite_c=1)
+        else:
+            ssyrk(1.0, lifted.T, beta=0.0, c=self._scratch.T, lower=1, overwrite_c=1)
+            self._gram[k] += self._scratch
+
+
+class DeviceAccumulator(Accumulator):
+    """Rows of any array-API library, multiplied where they live."""
+
+    def __init__(
+        self,
+        pivot: Float[Array, " d"],
+        d_x: int,
+        *,
+        folds: int,
+        precision: Precision,
+        like: Any,
+    ) -> None:
+        from array_api_compat import array_namespace, device
+
+        super().__init__(pivot, d_x, folds=folds, precision=precision)
+        self._xp = array_namespace(like)
+        self._device = device(like)
+        self._wide = self._xp.float64
+        self._pivot = self._put(pivot)
+        self._blocks: dict[int, tuple[Any, Any, Any]] = {}
+
+    def add(self, X: Any, Y: Any, fold: Int[Array, " n"]) -> None:
+        for k, rows in runs(fold, self.folds):
+            index = self._put(rows)
+            left, right = self._lift(
+                self._xp.take(X, index, axis=0), self._xp.take(Y, index, axis=0)
+            )
+            fresh = tuple(
+                self._xp.astype(a.T @ b, self._wide)
+                for a, b in ((left, left), (left, right), (right, right))
+            )
+            held = self._blocks.get(k)
+            self._blocks[k] = (
+                fresh if held is None else tuple(a + b for a, b in zip(held, fresh, strict=True))
+            )  # type: ignore[assignment]
+
+    def drain(self) -> Float[Array, "k w w"]:
+        full = np.zeros((self.folds, self.width, self.width))
+        for k, blocks in self._blocks.items():
+            xx, xy, yy = (to_host(block) for block in blocks)
+            full[k] = np.block([[xx, xy], [xy.T, yy]])
+        return full
+
+    def ones_row(self) -> Float[Array, " w"]:
+        rows = [to_host(self._xp.concat([xx[0, :], xy[0, :]])) for xx, xy, _ in self._blocks.values()]
+        return np.sum(rows, axis=0) if rows else np.zeros(self.width)
+
+    def _put(self, array: Array) -> Any:
+        return self._xp.asarray(array, device=self._device)
+
+    def _lift(self, X: Any, Y: Any) -> tuple[Any, Any]:
+        """(1, |x|^2, |y|^2, x) and (y), about the pivot."""
+        xp, dtype = self._xp, getattr(self._xp, self.precision)
+        x = xp.astype(xp.astype(X, self._wide) - self._pivot[: self.d_x], dtype)
+        y = xp.astype(xp.astype(Y, self._wide) - self._pivot[self.d_x :], dtype)
+        head = xp.stack(
+            [xp.ones_like(x[:, 0]), xp.sum(x * x, axis=1), xp.sum(y * y, axis=1)], axis=1
+        )
+        return xp.concat([head, x], axis=1), y
+
+
+def to_host(array: Any) -> Array:
+    """A NumPy array of the same values, wherever the array lives."""
+    if isinstance(array, np.ndarray):
+        return array
+    if hasattr(array, "detach"):  # torch, whose CUDA tensors NumPy cannot read
+        array = array.detach().cpu()
+        return np.asarray(array.numpy() if str(array.dtype) != "torch.bfloat16" else array.float())
+    if hasattr(array, "get"):  # CuPy
+        return np.asarray(array.get())
+    return np.asarray(array)

@@ -1,0 +1,386 @@
+r"""Moments: what one pass over paired rows must remember to answer every linear question about them.
+
+Everything linear — CCA, R^2, Procrustes, ridge maps, linear CKA — is a function of
+:math:`n, \bar x, \bar y, S_{xx}, S_{xy}, S_{yy}`, and these form a monoid: update with a batch, merge with
+another machine's, save, load. The rows are spread over K folds by a hash of their keys; the total minus one
+fold is a training set and the fold its test set, so held-out errors cost no further pass.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from samespace.accumulate import Accumulator, DeviceAccumulator, HostAccumulator, Precision, to_host
+from samespace.errors import OptionError, ShapeError, TooFewRowsError
+from samespace.hashing import fold_of
+from samespace.lifted import HEAD, NORM_X, NORM_Y, ONE, centre, translate
+from samespace.representation import Pair
+from samespace.reservoir import Reservoir
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from jaxtyping import Float, UInt64
+    from numpy import ndarray as Array
+
+    Progress = Callable[[str, int, int], None]
+
+_BATCH_VALUES = 1 << 23
+"""Values of x and y together in a batch when this room chooses the batch: 64 MB of float64."""
+
+
+class Moments:
+    """Second moments of paired rows in K folds; merge with ``+``, and read everything linear from them.
+
+    Parameters
+    ----------
+    d_x, d_y
+        Widths of the two representations.
+    folds
+        Number K of folds. One row's fold is a hash of its key: independent of batches and of order.
+    keep
+        Rows that the same pass keeps for what truly needs rows (neighbours, pictures, rank correlations).
+    precision
+        ``"float64"`` multiplies in double precision. ``"float32"`` multiplies blocks of centred rows in
+        single and adds the blocks in double: about twice as fast on a CPU, with relative errors near 1e-6.
+
+    Notes
+    -----
+    ``n``, ``mean_x``, ``Sxx`` and so on are *centred sums*, not divided by n. They are recomputed after an
+    :meth:`update` and then kept. :meth:`fold`, :meth:`without` and :meth:`swap` give Moments of their own.
+
+    Examples
+    --------
+    >>> import numpy as np, samespace as ss
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((1000, 3))
+    >>> first, second = ss.Moments.of(X[:400], X[:400]), ss.Moments.of(X[400:], X[400:])
+    >>> both = first + second
+    >>> both.n, bool(np.allclose(both.Sxy, X.T @ (X - X.mean(0))))
+    (1000, True)
+    """
+
+    def __init__(
+        self,
+        d_x: int,
+        d_y: int,
+        *,
+        folds: int = 10,
+        keep: int = 2048,
+        precision: Precision = "float64",
+    ) -> None:
+        if folds < 1:
+            raise OptionError(f"folds={folds}; at least 1 is needed, and 2 for held-out errors.")
+        if keep < 0:
+            raise OptionError(f"keep={keep}; write 0 to keep no rows.")
+        if precision not in ("float64", "float32"):
+            raise OptionError(f"precision={precision!r}; write 'float64' or 'float32'.")
+        self.d_x, self.d_y, self.folds, self.precision = d_x, d_y, folds, precision
+        self.reservoir = Reservoir.empty(d_x, d_y, keep=keep)
+        self.pairing: dict[str, Any] = {}
+        self._rows_seen = 0
+        self._pivot = np.zeros(d_x + d_y)
+        self._grams: Array | None = None
+        self._accumulator: Accumulator | None = None
+        self._repivot_at = 0
+
+    @classmethod
+    def of(
+        cls,
+        x: Any,
+        y: Any = None,
+        *,
+        on: Any = None,
+        folds: int = 10,
+        keep: int = 2048,
+        precision: Precision = "float64",
+        progress: Progress | None = None,
+    ) -> Moments:
+        """Moments of two representations (arrays, paths, ...) or of a :class:`Pair`, in one pass."""
+        if isinstance(x, Moments):
+            return x
+        pair = x if isinstance(x, Pair) else Pair.of(x, y, on=on)
+        moments = cls(pair.x.d, pair.y.d, folds=folds, keep=keep, precision=precision)
+        rows = max(256, min(65536, _BATCH_VALUES // (pair.x.d + pair.y.d)))
+        for X, Y, keys in pair.batches(rows):
+            moments.update(X, Y, keys)
+            if progress is not None:
+                progress("reading", moments.n_seen, pair.n)
+        moments.pairing = {
+            "paired_by": pair.paired_by,
+            "unmatched_x": pair.unmatched_x,
+            "unmatched_y": pair.unmatched_y,
+            "names": [pair.x.name, pair.y.name],
+        }
+        return moments
+
+    # --- the monoid ---------------------------------------------------------------------------------
+
+    def update(self, X: Any, Y: Any, keys: UInt64[Array, " n"] | None = None) -> None:
+        """Add a batch of paired rows, in place; without ``keys`` a row's key is its running number."""
+        if X.shape[0] != Y.shape[0] or X.shape[1:] != (self.d_x,) or Y.shape[1:] != (self.d_y,):
+            raise ShapeError(
+                f"a batch of shapes {tuple(X.shape)} and {tuple(Y.shape)} does not fit Moments of "
+                f"({self.d_x}, {self.d_y}); pass X (n, {self.d_x}) and Y (n, {self.d_y})."
+            )
+        if X.shape[0] == 0:
+            return
+        if keys is None:
+            keys = np.arange(self._rows_seen, self._rows_seen + X.shape[0], dtype=np.uint64)
+        X, Y = _home(X), _home(Y)
+        self._ready(X, Y).add(X, Y, fold_of(keys, self.folds))
+        self._sample(X, Y, keys)
+        self._rows_seen += X.shape[0]
+        self._forget()
+
+    def __add__(self, other: Moments) -> Moments:
+        mine, theirs = (self.d_x, self.d_y, self.folds), (other.d_x, other.d_y, other.folds)
+        if mine != theirs:
+            raise ShapeError(
+                f"Moments of (d_x, d_y, folds) = {mine} and of {theirs} cannot be merged; "
+                "take both with the same widths and folds."
+            )
+        merged = self._like(self.folds)
+        big, small = (self, other) if self.n >= other.n else (other, self)
+        shift = small._pivot - big._pivot
+        merged._pivot = big._pivot.copy()
+        merged._grams = big._all_grams() + [
+            translate(g, shift, d_x=self.d_x) for g in small._all_grams()
+        ]
+        merged.reservoir = self.reservoir + other.reservoir
+        merged.pairing = self.pairing or other.pairing
+        merged._rows_seen = self._rows_seen + other._rows_seen
+        return merged
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to one safetensors file (never pickle)."""
+        from samespace.storage import save_tensors
+
+        reservoir = self.reservoir
+        save_tensors(
+            path,
+            kind="moments",
+            tensors={
+                "grams": self._all_grams(),
+                "pivot": self._pivot,
+                "sample_keys": reservoir.keys,
+                "sample_x": reservoir.x,
+                "sample_y": reservoir.y,
+            },
+            metadata={
+                "d_x": self.d_x,
+                "folds": self.folds,
+                "keep": reservoir.keep,
+                "precision": self.precision,
+                "rows_seen": self._rows_seen,
+                "pairing": self.pairing,
+            },
+        )
+
+    @classmethod
+    def load(cls, path: str | Path) -> Moments:
+        """Read what :meth:`save` wrote."""
+        from samespace.storage import load_tensors
+
+        tensors, meta = load_tensors(path, kind="moments")
+        d_x, d = meta["d_x"], len(tensors["pivot"])
+        moments = cls(
+            d_x, d - d_x, folds=meta["folds"], keep=meta["keep"], precision=meta["precision"]
+        )
+        moments._grams, moments._pivot = tensors["grams"], tensors["pivot"]
+        moments.reservoir = Reservoir(
+            meta["keep"], tensors["sample_keys"], tensors["sample_x"], tensors["sample_y"]
+        )
+        moments._rows_seen, moments.pairing = meta["rows_seen"], meta["pairing"]
+        return moments
+
+    # --- folds --------------------------------------------------------------------------------------
+
+    def fold(self, k: int) -> Moments:
+        """Moments of the rows in fold ``k``: the test set of :meth:`without`."""
+        return self._part(self._all_grams()[self._checked(k)])
+
+    def without(self, k: int) -> Moments:
+        """Moments of all rows outside fold ``k``: the training set."""
+        return self._part(self._total - self._all_grams()[self._checked(k)])
+
+    def swap(self) -> Moments:
+        """Moments of (Y, X): the same rows, read in the other direction."""
+        swapped = Moments(
+            self.d_y, self.d_x, folds=self.folds, keep=self.reservoir.keep, precision=self.precision
+        )
+        order = np.concatenate([np.arange(self.d_x, self.d_x + self.d_y), np.arange(self.d_x)])
+        lift = np.concatenate([[ONE, NORM_Y, NORM_X], HEAD + order])
+        swapped._pivot = self._pivot[order]
+        swapped._grams = self._all_grams()[:, lift[:, None], lift]
+        r = self.reservoir
+        swapped.reservoir = Reservoir(r.keep, r.keys, r.y, r.x)
+        swapped.pairing = _swapped_pairing(self.pairing)
+        swapped._rows_seen = self._rows_seen
+        return swapped
+
+    # --- what is read -------------------------------------------------------------------------------
+
+    @property
+    def n(self) -> int:
+        """Number of row pairs."""
+        return round(float(self._total[ONE, ONE]))
+
+    @property
+    def n_seen(self) -> int:
+        """Row pairs passed to :meth:`update`; cheap to ask during the pass."""
+        return self._rows_seen
+
+    @property
+    def mean_x(self) -> Float[Array, " d_x"]:
+        """Mean of the rows of X."""
+        return self._mean[: self.d_x]
+
+    @property
+    def mean_y(self) -> Float[Array, " d_y"]:
+        """Mean of the rows of Y."""
+        return self._mean[self.d_x :]
+
+    @property
+    def Sxx(self) -> Float[Array, "d_x d_x"]:
+        """Centred sum of x'x."""
+        return self._centred[HEAD : HEAD + self.d_x, HEAD : HEAD + self.d_x]
+
+    @property
+    def Sxy(self) -> Float[Array, "d_x d_y"]:
+        """Centred sum of x'y."""
+        return self._centred[HEAD : HEAD + self.d_x, HEAD + self.d_x :]
+
+    @property
+    def Syy(self) -> Float[Array, "d_y d_y"]:
+        """Centred sum of y'y."""
+        return self._centred[HEAD + self.d_x :, HEAD + self.d_x :]
+
+    @property
+    def norm_products(self) -> Float[Array, "2 2"]:
+        """Sums over the rows of the products of (|x|^2, |y|^2), with x and y centred."""
+        return self._centred[NORM_X : NORM_Y + 1, NORM_X : NORM_Y + 1]
+
+    def __repr__(self) -> str:
+        return f"Moments(n={self._rows_seen}, d_x={self.d_x}, d_y={self.d_y}, folds={self.folds})"
+
+    # --- inside -------------------------------------------------------------------------------------
+
+    @cached_property
+    def _total(self) -> Float[Array, "w w"]:
+        total: Array = self._all_grams().sum(axis=0)
+        return total
+
+    @cached_property
+    def _centring(self) -> tuple[Array, Array]:
+        if self._total[ONE, ONE] == 0:
+            raise TooFewRowsError("these Moments hold no rows yet; call update(X, Y) first.")
+        return centre(self._total, d_x=self.d_x)
+
+    @property
+    def _centred(self) -> Float[Array, "w w"]:
+        return self._centring[0]
+
+    @property
+    def _mean(self) -> Float[Array, " d"]:
+        mean: Array = self._centring[1] + self._pivot
+        return mean
+
+    def _forget(self) -> None:
+        for name in ("_total", "_centring"):
+            self.__dict__.pop(name, None)
+
+    def _like(self, folds: int) -> Moments:
+        return Moments(
+            self.d_x, self.d_y, folds=folds, keep=self.reservoir.keep, precision=self.precision
+        )
+
+    def _part(self, gram: Float[Array, "w w"]) -> Moments:
+        part = Moments.__new__(Moments)
+        part.d_x, part.d_y, part.folds, part.precision = self.d_x, self.d_y, 1, self.precision
+        part.reservoir = Reservoir.empty(self.d_x, self.d_y, keep=self.reservoir.keep)
+        part.pairing, part._pivot, part._grams = self.pairing, self._pivot, gram[None]
+        part._rows_seen = round(float(gram[ONE, ONE]))
+        part._accumulator, part._repivot_at = None, 0
+        return part
+
+    def _checked(self, k: int) -> int:
+        if not 0 <= k < self.folds:
+            raise OptionError(f"fold {k} of Moments with folds 0 to {self.folds - 1}.")
+        return k
+
+    def _all_grams(self) -> Float[Array, "k w w"]:
+        if self._accumulator is not None:
+            fresh = self._accumulator.drain()
+            self._grams = fresh if self._grams is None else self._grams + fresh
+            self._accumulator = None
+        if self._grams is None:
+            width = HEAD + self.d_x + self.d_y
+            self._grams = np.zeros((self.folds, width, width))
+        return self._grams
+
+    def _ready(self, X: Any, Y: Any) -> Accumulator:
+        """The accumulator, about a pivot near the data: re-chosen, when it drifted, as the rows double."""
+        if self._rows_seen >= self._repivot_at:
+            self._repivot_at = 2 * max(self._rows_seen, X.shape[0])
+            self._move_pivot(X, Y)
+        if self._accumulator is None:
+            kind = HostAccumulator if isinstance(X, np.ndarray) else DeviceAccumulator
+            like = {} if kind is HostAccumulator else {"like": X}
+            self._accumulator = kind(
+                self._pivot, self.d_x, folds=self.folds, precision=self.precision, **like
+            )
+        return self._accumulator
+
+    def _move_pivot(self, X: Any, Y: Any) -> None:
+        if self._rows_seen == 0:
+            self._pivot = np.concatenate([_mean_of(X), _mean_of(Y)])
+            return
+        row = np.zeros(HEAD + self.d_x + self.d_y)
+        if self._grams is not None:
+            row += self._grams[:, ONE, :].sum(axis=0)
+        if self._accumulator is not None:
+            row += self._accumulator.ones_row()
+        drift = row[HEAD:] / row[ONE]
+        spread = (row[NORM_X] + row[NORM_Y]) / row[ONE] - drift @ drift
+        if drift @ drift > spread:
+            grams = self._all_grams()
+            self._grams = np.stack([translate(g, -drift, d_x=self.d_x) for g in grams])
+            self._pivot = self._pivot + drift
+
+    def _sample(self, X: Any, Y: Any, keys: UInt64[Array, " n"]) -> None:
+        index = self.reservoir.candidates(keys)
+        if self.reservoir.keep and len(index):
+            fresh = Reservoir(self.reservoir.keep, keys[index], _rows(X, index), _rows(Y, index))
+            self.reservoir = self.reservoir + fresh
+
+
+def _home(array: Any) -> Any:
+    """NumPy where the host can multiply in double precision; a CUDA array stays on its device."""
+    on_gpu = getattr(array, "is_cuda", False) or type(array).__module__.startswith("cupy")
+    return array if on_gpu else to_host(array)
+
+
+def _mean_of(array: Any) -> Float[Array, " d"]:
+    # Row by row in double precision: a float16 sum would overflow, a float32 mean would be coarse.
+    return np.asarray(_rows(array, slice(0, 4096)), np.float64).mean(axis=0)
+
+
+def _rows(array: Any, index: Any) -> Array:
+    """Some rows, on the host, in float64 (float32 input stays exact in it)."""
+    return to_host(array[index]).astype(np.float64, copy=False)
+
+
+def _swapped_pairing(pairing: dict[str, Any]) -> dict[str, Any]:
+    if not pairing:
+        return {}
+    return {
+        "paired_by": pairing["paired_by"],
+        "unmatched_x": pairing["unmatched_y"],
+        "unmatched_y": pairing["unmatched_x"],
+        "names": pairing["names"][::-1],
+    }
