@@ -1,0 +1,1 @@
+"""Checks of the house itself: rooms, lengths, import time, addresses, tests that assert."""
