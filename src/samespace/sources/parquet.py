@@ -1,0 +1,163 @@
+"""Parquet: a column of vectors in one file or many, decoded batch by batch without a copy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from samespace.errors import FormatError, ShapeError
+from samespace.sources.agreement import check_agree
+from samespace.sources.elements import widen
+from samespace.sources.ids import from_arrow
+from samespace.sources.source import Source
+from samespace.sources.stream import prefetch
+from samespace.sources.vectors import (
+    check_column,
+    element_name,
+    to_matrix,
+    vector_column,
+    width_of,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    from jaxtyping import Float
+    from numpy import ndarray as Array
+
+# Without a read buffer Arrow holds a whole row group's pages in memory, compressed; with it, a few.
+_READ_BUFFER = 1 << 20
+# Decoding is fastest when a batch stays near the cache; beyond this the memory grows, not the speed.
+_DECODE_BYTES = 16 << 20
+
+
+@dataclass(frozen=True)
+class _Part:
+    path: Path
+    rows: tuple[int, ...]  # of each row group
+
+    @property
+    def n(self) -> int:
+        return sum(self.rows)
+
+
+class ParquetSource(Source):
+    """A column of equally long vectors in Parquet files, streamed in file order.
+
+    Parameters
+    ----------
+    paths
+        The files, read as one in this order.
+    column
+        The column of vectors; by default the only list column of floating point numbers.
+    id_column
+        A column of integers or strings that names the rows, read only when asked for.
+
+    Notes
+    -----
+    A batch is a view of Arrow's own buffer. One batch is decoded ahead on a thread.
+    """
+
+    def __init__(
+        self, paths: Sequence[Path], *, column: str | None = None, id_column: str | None = None
+    ) -> None:
+        files = [_open(path) for path in paths]
+        self._column = vector_column(files[0].schema_arrow, column, str(paths[0]))
+        self._id_column = id_column
+        for path, file in zip(paths, files, strict=True):
+            vector_column(file.schema_arrow, self._column, str(path))
+            if id_column is not None:
+                check_column(file.schema_arrow, id_column, str(path))
+        self._parts = [_part(path, file) for path, file in zip(paths, files, strict=True)]
+        self.n = sum(part.n for part in self._parts)
+        if not self.n:
+            raise ShapeError(f"{paths[0]} is empty; needed is at least one row.")
+        filled = [file for file, part in zip(files, self._parts, strict=True) if part.n]
+        dtypes = [element_name(file.schema_arrow.field(self._column).type) for file in filled]
+        widths = [self._width(file) for file in filled]
+        check_agree([part.path for part in self._parts if part.n], widths, dtypes)
+        self.d, self.dtype = widths[0], dtypes[0]
+
+    def _width(self, file: pq.ParquetFile) -> int:
+        batch = next(file.iter_batches(1, columns=[self._column]))
+        width = width_of(batch.column(0))
+        if width == 0:
+            raise ShapeError(
+                f"column '{self._column}' has no numbers in its first row; needed is at least one."
+            )
+        return width
+
+    def chunks(self, start: int, rows: int) -> Iterator[Float[Array, "k d"]]:
+        """Decode batches of vectors, one ahead of the reader."""
+        return prefetch(self._decode(start, rows))
+
+    def _decode(self, start: int, rows: int) -> Iterator[Float[Array, "k d"]]:
+        rows = max(1, min(rows, _DECODE_BYTES // (8 * self.d)))
+        begin = 0
+        for part in self._parts:
+            groups, skip = _groups_from(part, start - begin)
+            at = begin + max(start - begin, 0) - skip
+            for batch in _batches(part.path, rows, self._column, groups):
+                where = f"column '{self._column}' of {part.path}"
+                block = to_matrix(batch, self.d, where, at - begin)
+                yield widen(block[skip:], self.dtype)
+                skip = max(0, skip - len(block))
+                at += len(block)
+            begin += part.n
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether a column was named that holds the ids."""
+        return self._id_column is not None
+
+    def id_chunks(self) -> Iterator[Array]:
+        """Decode the id column only."""
+        if self._id_column is None:
+            return
+        for part in self._parts:
+            at = 0
+            for batch in _batches(part.path, 1 << 16, self._id_column, None):
+                yield from_arrow(batch, f"column '{self._id_column}' of {part.path}", at)
+                at += len(batch)
+
+
+def _open(path: Path) -> pq.ParquetFile:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.ParquetFile(path, pre_buffer=False, buffer_size=_READ_BUFFER)
+    except pa.ArrowException as error:
+        raise FormatError(
+            f"{path} is not a readable Parquet file, or truncated ({error}). Write it again."
+        ) from error
+
+
+def _part(path: Path, file: pq.ParquetFile) -> _Part:
+    groups = range(file.metadata.num_row_groups)
+    return _Part(path, tuple(file.metadata.row_group(group).num_rows for group in groups))
+
+
+def _groups_from(part: _Part, start: int) -> tuple[list[int], int]:
+    """Return the row groups that hold rows from `start` on, and how many rows of them to skip."""
+    first = 0
+    for group, rows in enumerate(part.rows):
+        if start < first + rows:
+            return list(range(group, len(part.rows))), max(0, start - first)
+        first += rows
+    return [], 0
+
+
+def _batches(path: Path, rows: int, column: str, groups: list[int] | None) -> Iterator[pa.Array]:
+    import pyarrow as pa
+
+    if groups == []:
+        return
+    try:
+        with _open(path) as file:
+            for batch in file.iter_batches(rows, row_groups=groups, columns=[column]):
+                yield batch.column(0)
+    except (pa.ArrowException, OSError) as error:
+        raise FormatError(f"{path} is damaged: {error}. Write it again.") from error

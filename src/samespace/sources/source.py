@@ -1,0 +1,52 @@
+"""What every source of rows offers: a width, a count, and its rows in order, chunk by chunk."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+    from numpy import ndarray as Array
+
+
+class Source(ABC):
+    """``n`` rows of ``d`` numbers that can be read in order as often as wanted.
+
+    Attributes
+    ----------
+    n, d
+        The number of rows and of columns.
+    dtype
+        The element type as stored, for instance ``"float32"`` or ``"bfloat16"``. What
+        `chunks` yields may be wider: NumPy has no bfloat16, and integers become float64.
+    """
+
+    n: int
+    d: int
+    dtype: str
+
+    @abstractmethod
+    def chunks(self, start: int, rows: int) -> Iterator[Float[Array, "k d"]]:
+        """Yield the rows from `start` on, in pieces of `rows` or of any handier size.
+
+        A chunk may be a view of memory that the source owns: valid for reading, never for writing.
+        """
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether `id_chunks` would yield anything."""
+        return False
+
+    def id_chunks(self) -> Iterator[Array]:
+        """Yield the row ids in order, integers or strings, in pieces of any size."""
+        yield from ()
+
+
+class RandomAccess(Source):
+    """A source that can also give any rows asked for, without reading the others."""
+
+    @abstractmethod
+    def take(self, rows: Int[Array, " k"]) -> Float[Array, "k d"]:
+        """Return the rows with these numbers, in this order."""
