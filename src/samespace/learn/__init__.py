@@ -1,0 +1,1 @@
+"""Objectives, encoders and populations: K models trained as one, and resumed at any moment."""
