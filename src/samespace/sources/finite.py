@@ -1,4 +1,4 @@
-"""Are all values finite: one cheap reduction per batch, an exact search only when it is suspicious."""
+"""Are all values finite; and if not, how many are not, and where is the first."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _FLOAT16_EXPONENT = np.uint16(0x7C00)
 
 
 def is_finite(batch: Float[Array, "k d"]) -> bool:
-    """Whether every value of the batch is finite.
+    """Whether every value of the batch is finite, on the batch's own device.
 
-    NaN and infinity survive addition, so a finite sum proves that all values are. A sum that is not
-    may still come from finite values that overflow, and is followed by a look at each.
+    A look at each value costs less than a sum of them: NumPy tests 16 float32 at a time, a quarter of
+    the time that adding them takes, and a sum of finite float16 may overflow.
 
     Examples
     --------
@@ -30,19 +30,17 @@ def is_finite(batch: Float[Array, "k d"]) -> bool:
     if not isinstance(batch, np.ndarray):
         return _is_finite_on_device(batch)
     if batch.dtype == np.float16:
-        # The sum of float16 overflows at 65504 and is slow; its bits tell at once: an exponent of
-        # all ones is NaN or infinity.
-        bits = batch.view(np.uint16) & _FLOAT16_EXPONENT
-        return bool(bits.max() != _FLOAT16_EXPONENT)
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = batch.sum()
-    return bool(np.isfinite(total)) or bool(np.isfinite(batch).all())
+        # NumPy's own test widens float16 first. Its bits tell at once: an exponent of all ones is
+        # NaN or infinity.
+        return bool((batch.view(np.uint16) & _FLOAT16_EXPONENT).max() != _FLOAT16_EXPONENT)
+    return bool(np.isfinite(batch).all())
 
 
 def _is_finite_on_device(batch: Float[Array, "k d"]) -> bool:
     from array_api_compat import array_namespace
 
-    return bool(array_namespace(batch).all(array_namespace(batch).isfinite(batch)))
+    namespace = array_namespace(batch)
+    return bool(namespace.all(namespace.isfinite(batch)))
 
 
 def count_not_finite(

@@ -10,7 +10,6 @@ from samespace.errors import FormatError, MissingDependencyError, OptionError, S
 from samespace.sources.elements import widen
 from samespace.sources.ids import from_arrow
 from samespace.sources.source import Source
-from samespace.sources.stream import prefetch
 from samespace.sources.vectors import (
     check_column,
     element_name,
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
 class LanceSource(Source):
     """A column of equally long vectors in a Lance dataset, streamed in its own order."""
 
+    decodes = True
+
     def __init__(self, dataset: Any, where: str, column: str | None, id_column: str | None) -> None:
         self._dataset, self._where, self._id_column = dataset, where, id_column
         self._column = vector_column(dataset.schema, column, where)
@@ -40,10 +41,7 @@ class LanceSource(Source):
         self.d = width_of(next(self._read(self._column, 0, 1)))
 
     def chunks(self, start: int, rows: int) -> Iterator[Float[Array, "k d"]]:
-        """Read batches of vectors, one ahead of the reader."""
-        return prefetch(self._decode(start, rows))
-
-    def _decode(self, start: int, rows: int) -> Iterator[Float[Array, "k d"]]:
+        """Decode batches of vectors."""
         for batch in self._read(self._column, start, rows):
             block = to_matrix(batch, self.d, f"column '{self._column}' of {self._where}", start)
             yield widen(block, self.dtype)

@@ -12,7 +12,6 @@ from samespace.sources.agreement import check_agree
 from samespace.sources.elements import widen
 from samespace.sources.ids import from_arrow
 from samespace.sources.source import Source
-from samespace.sources.stream import prefetch
 from samespace.sources.vectors import (
     check_column,
     element_name,
@@ -57,8 +56,10 @@ class ParquetSource(Source):
 
     Notes
     -----
-    A batch is a view of Arrow's own buffer. One batch is decoded ahead on a thread.
+    A batch is a view of Arrow's own buffer.
     """
+
+    decodes = True
 
     def __init__(
         self, paths: Sequence[Path], *, column: str | None = None, id_column: str | None = None
@@ -90,10 +91,7 @@ class ParquetSource(Source):
         return width
 
     def chunks(self, start: int, rows: int) -> Iterator[Float[Array, "k d"]]:
-        """Decode batches of vectors, one ahead of the reader."""
-        return prefetch(self._decode(start, rows))
-
-    def _decode(self, start: int, rows: int) -> Iterator[Float[Array, "k d"]]:
+        """Decode batches of vectors."""
         rows = max(1, min(rows, _DECODE_BYTES // (8 * self.d)))
         begin = 0
         for part in self._parts:

@@ -21,11 +21,14 @@ class Source(ABC):
     dtype
         The element type as stored, for instance ``"float32"`` or ``"bfloat16"``. What
         `chunks` yields may be wider: NumPy has no bfloat16, and integers become float64.
+    decodes
+        Whether making a chunk takes work worth doing ahead on a thread.
     """
 
     n: int
     d: int
     dtype: str
+    decodes: bool = False
 
     @abstractmethod
     def chunks(self, start: int, rows: int) -> Iterator[Float[Array, "k d"]]:
