@@ -103,7 +103,7 @@ class Moments:
         """Moments of two representations (arrays, paths, ...) or of a :class:`Pair`, in one pass."""
         if isinstance(x, Moments):
             return x
-        pair = x if isinstance(x, Pair) else Pair.of(x, y, on=on)
+        pair = x if isinstance(x, Pair) else Pair.of(x, y, on=on, minimum=1)
         moments = cls(pair.x.d, pair.y.d, folds=folds, keep=keep, precision=precision)
         rows = max(256, min(65536, _BATCH_VALUES // (pair.x.d + pair.y.d)))
         for X, Y, keys in pair.batches(rows):
@@ -222,6 +222,15 @@ class Moments:
         swapped.pairing = _swapped_pairing(self.pairing)
         swapped._rows_seen = self._rows_seen
         return swapped
+
+    def with_cross(self, Sxy: Float[Array, "d_x d_y"]) -> Moments:
+        """The same rows with another cross-moment: what other pairings of them would have given."""
+        gram = self._centred.copy()
+        x, y = slice(HEAD, HEAD + self.d_x), slice(HEAD + self.d_x, None)
+        gram[x, y], gram[y, x] = Sxy, Sxy.T
+        other = self._part(gram)
+        other._pivot = self._mean
+        return other
 
     # --- what is read -------------------------------------------------------------------------------
 
