@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from samespace.errors import OptionError
 from samespace.measures.held_out import pooled_correlations
@@ -125,6 +124,8 @@ def assign(gain: Float[Array, "d_x d_y"]) -> tuple[Int[Array, " r"], Int[Array, 
 
     All columns of the narrower side are matched, so that pair j means the same in every fold.
     """
+    from scipy.optimize import linear_sum_assignment  # slow to import
+
     rows, columns = linear_sum_assignment(gain, maximize=True)
     order = np.argsort(columns if gain.shape[1] <= gain.shape[0] else rows)
     return rows[order], columns[order]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import rankdata
 
 from samespace.accumulate import to_host
 from samespace.errors import DegenerateError, OptionError
@@ -53,6 +52,8 @@ def _together(X: Any, Y: Any) -> bool:
 
 def ranks(rows: Any) -> Float[Array, "n d"]:
     """Rank of each value within its column, ties at their mean rank; on the host."""
+    from scipy.stats import rankdata  # a third of a second to import
+
     return rankdata(to_host(rows), axis=0)
 
 
