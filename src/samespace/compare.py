@@ -164,20 +164,20 @@ class Comparison:
 
     def to_html(self, path: str | Path) -> None:
         """Write the report: one page that needs no network."""
-        from samespace.report import write_html  # formatting stands above this room
+        from samespace.report.html import write  # formatting stands above this room
 
-        write_html(self, path)
+        write(self, path)
 
     def to_markdown(self) -> str:
         """The report as Markdown."""
-        from samespace.report import markdown
+        from samespace.report.markdown import document
 
-        return markdown(self)
+        return document(self)
 
     def __str__(self) -> str:
-        from samespace.report import table
+        from samespace.report.terminal import text
 
-        return table(self)
+        return text(self)
 
     def __repr__(self) -> str:
         return (
