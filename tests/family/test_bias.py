@@ -18,7 +18,9 @@ def test_absorbed_scores_are_the_biased_scores(rng):
 
 
 def test_the_papers_footnote_would_not_be_a_function_of_the_label(rng):
-    """Roeder, Appendix D.6: q_w + b_w / q_hat entry by entry adds M b_w, and depends on the context q_hat."""
+    """Roeder, Appendix D.6: q_w + b_w / q_hat entry by entry adds M b_w, and depends on the context
+    q_hat.
+    """
     q_hat, q, b = rng.normal(size=(2, 3)), rng.normal(size=3), 0.7
     absorbed = q + b / q_hat
     assert abs(absorbed[0] - absorbed[1]).max() > 0.1

@@ -37,7 +37,9 @@ def test_the_implementation_satisfies_the_protocol(pair):
 def test_a_set_per_batch_is_renormalised(pair):
     f, g = pair
     chosen = np.array([4, 0, 2])
-    assert from_arrays(f, g).log_prob(None, chosen) == pytest.approx(by_definition(f, g[chosen]), abs=atol("exact"))
+    assert from_arrays(f, g).log_prob(None, chosen) == pytest.approx(
+        by_definition(f, g[chosen]), abs=atol("exact")
+    )
 
 
 def test_a_set_per_sample_equals_each_sample_on_its_own(pair, rng):
@@ -45,7 +47,9 @@ def test_a_set_per_sample_equals_each_sample_on_its_own(pair, rng):
     model, sets = from_arrays(f, g), rng.integers(5, size=(7, 4))
     together = model.log_prob(None, PerSample(sets))
     for i, one in enumerate(sets):
-        assert together[i] == pytest.approx(by_definition(f[i : i + 1], g[one])[0], abs=atol("exact"))
+        assert together[i] == pytest.approx(
+            by_definition(f[i : i + 1], g[one])[0], abs=atol("exact")
+        )
 
 
 def test_per_sample_labels_may_be_vectors(rng):
@@ -58,7 +62,9 @@ def test_per_sample_labels_may_be_vectors(rng):
 def test_log_likelihood_is_the_observed_column_whatever_the_blocks(pair, monkeypatch):
     model, observed = from_arrays(*pair), np.array([0, 1, 2, 3, 4, 0, 1])
     expected = model.log_prob()[np.arange(7), observed]
-    monkeypatch.setattr("samespace.family.canonical.row_blocks", lambda F, G: row_blocks(F, G, entries=10))
+    monkeypatch.setattr(
+        "samespace.family.canonical.row_blocks", lambda F, G: row_blocks(F, G, entries=10)
+    )
     assert model.log_likelihood(None, observed) == pytest.approx(expected, abs=atol("exact"))
     sets = PerSample(np.tile(np.arange(5), (7, 1)))
     assert model.log_likelihood(None, observed, sets) == pytest.approx(expected, abs=atol("exact"))
@@ -82,7 +88,9 @@ def test_torch_arrays_stay_torch(pair):
 
 @given(st.integers(0, 2**16))
 def test_exactly_the_admissible_affine_maps_leave_the_probabilities_alone(seed):
-    """The proposition of docs/theory/family.md: f -> f A, g -> g A^-T + c; a shift of f is not free."""
+    """The proposition of docs/theory/family.md: f -> f A, g -> g A^-T + c; a shift of f is not
+    free.
+    """
     rng = np.random.default_rng(seed)
     f, g = rng.normal(size=(20, 3)), rng.normal(size=(8, 3))
     A, a, c = rng.normal(size=(3, 3)) + 3 * np.eye(3), rng.normal(size=3), rng.normal(size=3)
@@ -105,7 +113,9 @@ def test_with_a_bias_the_shift_of_f_is_paid_by_the_biases(rng):
 def test_where_labels_are_not_diverse_a_part_of_f_is_free(rng):
     f, g = rng.normal(size=(20, 3)), np.array([[0.0, 0.0, 0.0], [1.0, 2.0, 0.0]])  # K = 2
     shift = np.array([2.0, -1.0, 5.0])  # orthogonal to the one difference of labels
-    assert from_arrays(f + shift, g).log_prob() == pytest.approx(from_arrays(f, g).log_prob(), abs=atol("exact"))
+    assert from_arrays(f + shift, g).log_prob() == pytest.approx(
+        from_arrays(f, g).log_prob(), abs=atol("exact")
+    )
 
 
 def test_the_models_own_log_probabilities_are_checked(pair):
@@ -141,7 +151,7 @@ def test_arrays_of_the_wrong_shape_are_refused(pair):
         from_arrays(f[0], g)
     with pytest.raises(ShapeError, match="must give rows of width 3"):
         CanonicalModel(f=lambda x: x, g=lambda y: y, dim=3).embed(np.ones((2, 4)))
-    with pytest.raises(ShapeError, match="must give rows of width 3; shape|it gave list"):
+    with pytest.raises(ShapeError, match="it gave list"):
         CanonicalModel(f=list, g=list, dim=3).embed(())
 
 
@@ -153,7 +163,7 @@ def test_what_is_missing_or_does_not_fit_is_named(pair):
         model.log_likelihood(None)
     with pytest.raises(ShapeError, match="one position in S per row of f"):
         model.log_likelihood(None, np.zeros(3, dtype=int))
-    with pytest.raises(ShapeError, match="two leading|array of labels \\(inputs, candidates"):
+    with pytest.raises(ShapeError, match="one set of candidates for all inputs"):
         PerSample(np.arange(3))
     with pytest.raises(ShapeError, match="need as many sets"):
         model.log_prob(np.arange(3), PerSample(np.zeros((4, 2), dtype=int)))
@@ -163,9 +173,13 @@ def test_what_is_missing_or_does_not_fit_is_named(pair):
 
 def test_integers_are_taken_as_numbers():
     model = from_arrays([[1, 2]], [[0, 1], [1, 0]])
-    assert model.log_prob() == pytest.approx(by_definition(np.array([[1, 2]]), np.eye(2)[::-1]), abs=atol("exact"))
+    assert model.log_prob() == pytest.approx(
+        by_definition(np.array([[1, 2]]), np.eye(2)[::-1]), abs=atol("exact")
+    )
 
 
 def test_scores_of_sets_per_input_match_a_loop(rng):
     F, G = rng.normal(size=(4, 2)), rng.normal(size=(4, 3, 2))
-    assert scores(F, G) == pytest.approx(np.array([G[i] @ F[i] for i in range(4)]), abs=atol("exact"))
+    assert scores(F, G) == pytest.approx(
+        np.array([G[i] @ F[i] for i in range(4)]), abs=atol("exact")
+    )

@@ -1,4 +1,6 @@
-"""Which tables of log-probabilities are from the family; skip-gram with negative sampling is not."""
+"""Which tables of log-probabilities are from the family; skip-gram with negative sampling is
+not.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +34,15 @@ def test_biases_of_the_labels_do_not_count(scores, rng):
 
 
 def test_skip_gram_with_negative_sampling_is_not_in_the_family(scores):
-    """Its own log-probability is log sigmoid(f'g) (Mikolov et al. 2013, Eq. 4): full rank, and not normalised over S."""
+    """Its own log-probability is log sigmoid(f'g) (Mikolov et al. 2013, Eq. 4): full rank, and not
+    normalised over S.
+    """
     table = -np.logaddexp(0.0, -scores)
     found = membership(table, dim=3)
     assert not found.holds
-    assert found.rank == 39  # all that double centring leaves of 40 labels: no width below that would do
+    assert (
+        found.rank == 39
+    )  # all that double centring leaves of 40 labels: no width below that would do
     assert found.residual > 0.01
     assert found.partition_error > 1.0
     assert "not in the canonical family" in str(found)
@@ -51,10 +57,14 @@ def test_normalising_negative_samplings_probabilities_does_not_help(scores):
 
 
 def test_equal_negative_sampling_models_need_not_have_equal_softmaxes(scores):
-    """Two skip-grams may agree on every pair that was sampled, on which alone the loss depends, and on nothing else."""
+    """Two skip-grams may agree on every pair that was sampled, on which alone the loss depends, and
+    on nothing else.
+    """
     sampled = np.arange(40) % 2 == 0
     other = np.where(sampled, scores, scores + 1.0)
-    assert (-np.logaddexp(0.0, -scores))[:, sampled] == pytest.approx((-np.logaddexp(0.0, -other))[:, sampled])
+    assert (-np.logaddexp(0.0, -scores))[:, sampled] == pytest.approx(
+        (-np.logaddexp(0.0, -other))[:, sampled]
+    )
     assert abs(log_softmax(scores) - log_softmax(other)).max() > 0.1
 
 
@@ -63,7 +73,9 @@ def test_soft_capped_logits_are_not_in_the_family(scores):
 
 
 def test_the_result_is_plain(scores):
-    found = membership(from_arrays(np.eye(3)[[0, 1, 2, 0, 1]], np.eye(3)[[0, 1, 2, 0, 1]]).log_prob(), dim=3)
+    found = membership(
+        from_arrays(np.eye(3)[[0, 1, 2, 0, 1]], np.eye(3)[[0, 1, 2, 0, 1]]).log_prob(), dim=3
+    )
     assert json.loads(json.dumps(found.to_dict()))["holds"] is True
     assert "in the canonical family" in str(found)
 

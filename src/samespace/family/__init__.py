@@ -1,4 +1,6 @@
-"""The canonical family p(y|x,S) ~ exp f(x)'g(y): models, reductions to it, and what two of them say of each other."""
+"""The canonical family p(y|x,S) ~ exp f(x)'g(y): models, reductions to it, and what two of them say
+of each other.
+"""
 
 from __future__ import annotations
 

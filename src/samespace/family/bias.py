@@ -1,12 +1,14 @@
 """Per-label biases absorbed into f and g, as the papers do, and what that does to the theorems.
 
-A head with biases scores h(x)'w(y) + b(y). With f = [h, 1] and g = [w, b] this is f(x)'g(y): a model of the
-family of width M + 1. (Roeder et al. 2021, footnote 1 of Appendix D.6, instead writes the absorbed vector as
-``q_w + b_w / q_hat``, entry by entry; that divides by the *input's* representation, so it is no function of the label,
-and summed over M entries it adds b_w M times. The constant coordinate is what the footnote must mean.)
+A head with biases scores h(x)'w(y) + b(y). With f = [h, 1] and g = [w, b] this is f(x)'g(y): a
+model of the family of width M + 1. (Roeder et al. 2021, footnote 1 of Appendix D.6, instead writes
+the absorbed vector as ``q_w + b_w / q_hat``, entry by entry; that divides by the *input's*
+representation, so it is no function of the label, and summed over M entries it adds b_w M times.
+The constant coordinate is what the footnote must mean.)
 
-The constant coordinate changes what is identifiable, in one way that matters: since f lies in the hyperplane
-f_{M+1} = 1, two models of equal likelihoods satisfy f* = f A~ with A~ = [[A, 0], [a, 1]], that is
+The constant coordinate changes what is identifiable, in one way that matters: since f lies in the
+hyperplane f_{M+1} = 1, two models of equal likelihoods satisfy f* = f A~ with A~ = [[A, 0], [a,
+1]], that is
 
     h*(x) = h(x) A + a          w*(y) = w(y) A^-T + c          b*(y) = b(y) - w*(y) a' + const,
 
@@ -38,7 +40,8 @@ def with_bias(w: Float[Array, "k m"], bias: Float[Array, " k"]) -> Float[Array, 
     """Append each label's bias as the last coordinate of its vector."""
     if tuple(bias.shape) != (w.shape[0],):
         raise ShapeError(
-            f"There must be one bias per label: {w.shape[0]} labels, got biases of shape {tuple(bias.shape)}."
+            f"There must be one bias per label: {w.shape[0]} labels, got biases of shape "
+            f"{tuple(bias.shape)}."
         )
     return namespace(w).concat([w, bias[:, None]], axis=1)
 

@@ -1,9 +1,10 @@
 """Where a transformer's representation ends: its last linear layer, whatever stands before it.
 
-With the head replaced by the identity, what comes out where the logits were *is* f(x): the final norm, BERT's
-transform, a pooler or the choice of the last token have all happened, in the right place and order, because the
-model's own code did them. That the logits are then f(x)'g(y) is checked on every model that is adapted, so a model
-outside the family (soft-capped logits, for one) is refused.
+With the head replaced by the identity, what comes out where the logits were *is* f(x): the final
+norm, BERT's transform, a pooler or the choice of the last token have all happened, in the right
+place and order, because the model's own code did them. That the logits are then f(x)'g(y) is
+checked on every model that is adapted, so a model outside the family (soft-capped logits, for one)
+is refused.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from samespace.family.canonical import require_form
 from samespace.family.softmax import scores
 
 if TYPE_CHECKING:
-    from jaxtyping import Bool, Float
+    from jaxtyping import Float
     from numpy import ndarray as Array
 
     from samespace.family.tokens import Batch
 
-Positions = Callable[["Batch"], "Bool[Array, 'rows ...']"]
+Positions = Callable[["Batch"], Any]  # a mask, or a slice for all
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +64,10 @@ def find_head(model: Any, *, name: str | None = None) -> Head:
     modules = dict(model.named_modules())
     if name is not None:
         if name not in modules:
-            raise OptionError(f"{type(model).__name__} has no module {name!r}; look through model.named_modules().")
+            raise OptionError(
+                f"{type(model).__name__} has no module {name!r}; look through "
+                "model.named_modules()."
+            )
         return Head(name, modules[name])
     output = model.get_output_embeddings() if hasattr(model, "get_output_embeddings") else None
     if output is None:
@@ -72,15 +76,19 @@ def find_head(model: Any, *, name: str | None = None) -> Head:
         output = fitting[-1] if fitting else None
     if output is None:
         raise FamilyError(
-            f"{type(model).__name__} has no output layer that could be found: without logits there is no p(y|x). "
-            "Load a class with a head (AutoModelForCausalLM and the like), or name the layer: head=."
+            f"{type(model).__name__} has no output layer that could be found: without logits there "
+            "is no p(y|x). "
+            "Load a class with a head (AutoModelForCausalLM and the like), or name the layer: "
+            "head=."
         )
     return next(Head(n, m) for n, m in modules.items() if m is output)
 
 
 @contextmanager
 def headless(model: Any, head: Head) -> Iterator[None]:
-    """Within the block, the model returns f(x) where it returned logits; afterwards it is as before."""
+    """Within the block, the model returns f(x) where it returned logits; afterwards it is as
+    before.
+    """
     import torch
 
     parent, _, child = head.name.rpartition(".")
@@ -95,7 +103,9 @@ def headless(model: Any, head: Head) -> Iterator[None]:
         model.train(training)
 
 
-def embed(model: Any, head: Head, batches: Iterator[Batch], positions: Positions) -> Float[Array, "n m"]:
+def embed(
+    model: Any, head: Head, batches: Iterator[Batch], positions: Positions
+) -> Float[Array, "n m"]:
     """Return f(x) at the chosen positions of every batch, in order."""
     width = int(head.layer.weight.shape[1])
     parts = [np.empty((0, width), np.float32)]
@@ -113,7 +123,9 @@ def logits_of(model: Any, batch: Batch) -> Any:
 
     device = next(model.parameters()).device
     with torch.no_grad():
-        return model(**{name: torch.as_tensor(values, device=device) for name, values in batch.items()}).logits
+        return model(
+            **{name: torch.as_tensor(values, device=device) for name, values in batch.items()}
+        ).logits
 
 
 def check_membership(model: Any, head: Head, batch: Batch) -> None:
@@ -131,7 +143,9 @@ def check_membership(model: Any, head: Head, batch: Batch) -> None:
 
 
 def probe(model: Any) -> Batch:
-    """Return one row of tokens, spread over the vocabulary, on which the form of the logits can be checked."""
+    """Return one row of tokens, spread over the vocabulary, on which the form of the logits can be
+    checked.
+    """
     config = model.config.get_text_config()
     ids = np.linspace(0, config.vocab_size - 1, num=8).astype(np.int64)
     return {"input_ids": ids[ids != getattr(config, "pad_token_id", None)][None, :]}
@@ -142,13 +156,17 @@ def _refuse_known(model: Any) -> None:
     cap = getattr(config.get_text_config(), "final_logit_softcapping", None)
     if cap is not None:
         raise FamilyError(
-            f"{kind} soft-caps its logits: {cap} tanh(f(x)'g(y) / {cap}) is no inner product, so its probabilities are "
-            "outside the canonical family and no theorem links two such models. Compare its representations as "
-            "arrays with samespace.compare, or set config.final_logit_softcapping = None if it is a version trained so."
+            f"{kind} soft-caps its logits: {cap} tanh(f(x)'g(y) / {cap}) is no inner product, so "
+            "its probabilities are "
+            "outside the canonical family and no theorem links two such models. Compare its "
+            "representations as "
+            "arrays with samespace.compare, or set config.final_logit_softcapping = None if it is "
+            "a version trained so."
         )
     if getattr(config, "problem_type", None) in ("regression", "multi_label_classification"):
         raise FamilyError(
-            f"{kind} is trained for {config.problem_type}: its outputs are not a softmax over the labels, so it is outside "
+            f"{kind} is trained for {config.problem_type}: its outputs are not a softmax over the "
+            "labels, so it is outside "
             "the canonical family."
         )
 
@@ -160,7 +178,7 @@ def _epsilon(weight: Any) -> float:
     return float(torch.finfo(weight.dtype).eps)
 
 
-def to_numpy(tensor: Any) -> Float[Array, "..."]:
+def to_numpy(tensor: Any) -> Float[Array, ...]:
     """Return a tensor as NumPy on the CPU, half precision widened to float32."""
     tensor = tensor.detach().cpu()
     return (tensor.float() if tensor.element_size() < 4 else tensor).numpy()

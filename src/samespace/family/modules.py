@@ -33,20 +33,22 @@ def from_modules(
     f
         Inputs -> embeddings (n, M).
     g
-        What gives the unembeddings: an ``nn.Linear`` is a classifier's last layer (its rows are g, its bias is absorbed, S is
-        all its outputs); an ``nn.Embedding`` a table of labels (S is all its rows); any other module is applied to the labels,
-        and S comes with the data.
+        What gives the unembeddings: an ``nn.Linear`` is a classifier's last layer (its rows are g,
+        its bias is absorbed, S is all its outputs); an ``nn.Embedding`` a table of labels (S is all
+        its rows); any other module is applied to the labels, and S comes with the data.
     batch_size
         Rows that go through a module at once.
     device
-        Where to run; by default where each module's parameters are. The modules are moved there and stay.
+        Where to run; by default where each module's parameters are. The modules are moved there and
+        stay.
     dim
         The width M, needed only when g is neither an ``nn.Linear`` nor an ``nn.Embedding``.
 
     Notes
     -----
-    Inputs are a tensor or array of rows, or an iterable of batches such as a DataLoader (of a pair or tuple, the first element
-    is taken). Both modules run in evaluation mode, without gradients, and are left in the mode they were in.
+    Inputs are a tensor or array of rows, or an iterable of batches such as a DataLoader (of a pair
+    or tuple, the first element is taken). Both modules run in evaluation mode, without gradients,
+    and are left in the mode they were in.
 
     Examples
     --------
@@ -62,7 +64,9 @@ def from_modules(
     run = _Runner(batch_size, device)
     if isinstance(g, torch.nn.Linear | torch.nn.Embedding):
         bias = getattr(g, "bias", None)
-        table = to_numpy(g.weight) if bias is None else with_bias(to_numpy(g.weight), to_numpy(bias))
+        table = (
+            to_numpy(g.weight) if bias is None else with_bias(to_numpy(g.weight), to_numpy(bias))
+        )
         embed: Callable[[Any], Any] = lambda inputs: run(f, inputs)  # noqa: E731
         return CanonicalModel(
             f=embed if bias is None else lambda inputs: with_ones(embed(inputs)),
@@ -74,7 +78,8 @@ def from_modules(
         )
     if dim is None:
         raise OptionError(
-            f"g is a {type(g).__name__}, whose width cannot be read off: pass dim=, the width of f and g. An nn.Linear or "
+            f"g is a {type(g).__name__}, whose width cannot be read off: pass dim=, the width of f "
+            "and g. An nn.Linear or "
             "nn.Embedding needs none."
         )
     return CanonicalModel(
@@ -108,7 +113,7 @@ class _Runner:
         import torch
 
         if hasattr(rows, "shape"):
-            yield from torch.as_tensor(rows).split(self.size)
+            yield from torch.split(torch.as_tensor(rows), self.size)
             return
         for batch in rows:
             yield torch.as_tensor(batch[0] if isinstance(batch, list | tuple) else batch)

@@ -1,4 +1,6 @@
-"""Checkpoints on disk as models of the family: Hugging Face transformers, sentence-transformers, CLIP."""
+"""Checkpoints on disk as models of the family: Hugging Face transformers, sentence-transformers,
+CLIP.
+"""
 
 from __future__ import annotations
 
@@ -52,23 +54,24 @@ def from_pretrained(
     Parameters
     ----------
     path
-        A folder that `save_pretrained` wrote, or a name that the hub knows: a causal or masked language model, a sequence
-        classifier, an XLNet, a CLIP, or a sentence-transformers model.
+        A folder that `save_pretrained` wrote, or a name that the hub knows: a causal or masked
+        language model, a sequence classifier, an XLNet, a CLIP, or a sentence-transformers model.
     task
-        "causal-lm", "masked-lm", "sequence-classification", "permutation-lm", "clip" or "sentences"; by default what the
-        checkpoint's config says.
+        "causal-lm", "masked-lm", "sequence-classification", "permutation-lm", "clip" or
+        "sentences"; by default what the checkpoint's config says.
     device, dtype
         Where and in which precision the model runs.
     batch_size, max_length
         Rows at once, and tokens beyond which a text is cut off.
     options
-        For the reduction: ``mask_share`` and ``seed`` of `masked_lm`, ``scale`` of `sentences`, ``head`` of all
-        language models.
+        For the reduction: ``mask_share`` and ``seed`` of `masked_lm`, ``scale`` of `sentences`,
+        ``head`` of all language models.
 
     Notes
     -----
-    Representations come out as NumPy arrays on the CPU, a batch's worth of activations on the device at a time. Inputs that
-    do not fit in memory are embedded chunk by chunk: ``for chunk in chunks: model.embed(chunk)``.
+    Representations come out as NumPy arrays on the CPU, a batch's worth of activations on the
+    device at a time. Inputs that do not fit in memory are embedded chunk by chunk: ``for chunk in
+    chunks: model.embed(chunk)``.
 
     Examples
     --------
@@ -79,12 +82,19 @@ def from_pretrained(
     _need("transformers")
     task = task or task_of(path)
     if task == "sentences":
-        return sentences(_sentence_encoder(path, device), batch_size=batch_size, name=name or Path(path).name, **options)
+        return sentences(
+            _sentence_encoder(path, device),
+            batch_size=batch_size,
+            name=name or Path(path).name,
+            **options,
+        )
     if task not in _TASKS:
         raise OptionError(f"task is one of {', '.join([*_TASKS, 'sentences'])}; got {task!r}.")
     loader, reduction = _TASKS[task]
     model = _load(loader, path, dtype).to(device)
-    tokens = Tokens(tokenizer=_tokenizer(path), size=batch_size, pad=_pad(model), max_length=max_length)
+    tokens = Tokens(
+        tokenizer=_tokenizer(path), size=batch_size, pad=_pad(model), max_length=max_length
+    )
     return reduction(model, tokens=tokens, name=name or Path(path).name, **options)
 
 
@@ -100,11 +110,13 @@ def task_of(path: str | Path) -> str:
                 return task
     if any("Siglip" in architecture for architecture in architectures):
         raise FamilyError(
-            f"{path} is a SigLIP: its loss is a sigmoid per pair, not a softmax over S, so it is outside the canonical family "
+            f"{path} is a SigLIP: its loss is a sigmoid per pair, not a softmax over S, so it is "
+            "outside the canonical family "
             "(as skip-gram with negative sampling is). Compare its towers with samespace.compare."
         )
     raise FamilyError(
-        f"{path} holds {', '.join(architectures) or 'no named architecture'}: without an output layer there is no p(y|x). Pass "
+        f"{path} holds {', '.join(architectures) or 'no named architecture'}: without an output "
+        "layer there is no p(y|x). Pass "
         "task= if you know that it has one, or compare its representations with samespace.compare."
     )
 
@@ -113,8 +125,12 @@ def _architectures(path: str | Path) -> list[str]:
     folder = Path(path)
     if folder.is_dir():
         if not (folder / "config.json").exists():
-            raise MissingSourceError(f"{path} has no config.json: it is no checkpoint that save_pretrained wrote.")
-        return list(json.loads((folder / "config.json").read_text("utf-8")).get("architectures") or [])
+            raise MissingSourceError(
+                f"{path} has no config.json: it is no checkpoint that save_pretrained wrote."
+            )
+        return list(
+            json.loads((folder / "config.json").read_text("utf-8")).get("architectures") or []
+        )
     if folder.is_absolute() or str(path).startswith("."):
         raise MissingSourceError(f"There is no checkpoint at {path}.")
     from transformers import AutoConfig
@@ -128,7 +144,9 @@ def _load(loader: str, path: str | Path, dtype: str) -> Any:
 
     kind = getattr(torch, dtype, None)
     if not isinstance(kind, torch.dtype):
-        raise OptionError(f"dtype is the name of a torch dtype, such as 'float32' or 'bfloat16'; got {dtype!r}.")
+        raise OptionError(
+            f"dtype is the name of a torch dtype, such as 'float32' or 'bfloat16'; got {dtype!r}."
+        )
     return getattr(transformers, loader).from_pretrained(path, dtype=kind).eval()
 
 
@@ -159,5 +177,6 @@ def _need(package: str) -> None:
 
     if find_spec(package) is None:
         raise MissingDependencyError(
-            f"from_pretrained needs {package.replace('_', '-')}, which is not installed: pip install 'samespace[hf]'."
+            f"from_pretrained needs {package.replace('_', '-')}, which is not installed: pip "
+            "install 'samespace[hf]'."
         )

@@ -11,15 +11,21 @@ if TYPE_CHECKING:
     from jaxtyping import Float
     from numpy import ndarray as Array
 
-BLOCK = 2**24  # scores held at once: 64 MB in float32, more than any cache and less than any machine
+BLOCK = (
+    2**24
+)  # scores held at once: 64 MB in float32, more than any cache and less than any machine
 
 
 def scores(F: Float[Array, "n m"], G: Float[Array, "k m"]) -> Float[Array, "n k"]:
-    """Return f(x)'g(y) for every x and y of its set: G is (K, M), or (n, K, M) for sets per input."""
+    """Return f(x)'g(y) for every x and y of its set: G is (K, M), or (n, K, M) for sets per
+    input.
+    """
     if G.ndim == 2:
         return F @ G.T
     if G.shape[0] != F.shape[0]:
-        raise ShapeError(f"{F.shape[0]} inputs need as many sets of labels; PerSample holds {G.shape[0]}.")
+        raise ShapeError(
+            f"{F.shape[0]} inputs need as many sets of labels; PerSample holds {G.shape[0]}."
+        )
     return (G @ F[:, :, None])[:, :, 0]
 
 

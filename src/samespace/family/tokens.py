@@ -46,8 +46,8 @@ class Tokens:
     def batches(self, inputs: Any) -> Iterator[Batch]:
         """Cut the inputs into batches: dictionaries of arrays with one row per text.
 
-        Inputs are texts (a list of strings), token numbers (an array of rows), or a mapping of equally long
-        arrays as a Hugging Face tokenizer returns.
+        Inputs are texts (a list of strings), token numbers (an array of rows), or a mapping of
+        equally long arrays as a Hugging Face tokenizer returns.
         """
         if isinstance(inputs, str):
             raise DtypeError("Pass texts as a list of strings; got one string.")
@@ -61,8 +61,13 @@ class Tokens:
 
     def _encoded(self, texts: list[str]) -> Batch:
         if self.tokenizer is None:
-            raise OptionError("Texts need a tokenizer: pass tokenizer=, or rows of token numbers instead of texts.")
-        limit = {} if self.max_length is None else {"truncation": True, "max_length": self.max_length}
+            raise OptionError(
+                "Texts need a tokenizer: pass tokenizer=, or rows of token numbers instead of "
+                "texts."
+            )
+        limit = (
+            {} if self.max_length is None else {"truncation": True, "max_length": self.max_length}
+        )
         return padded(self.tokenizer(texts, **limit)["input_ids"], pad=self.pad)
 
     def _sliced(self, columns: Mapping[str, Any]) -> Iterator[Batch]:
@@ -88,27 +93,36 @@ def padded(rows: Sequence[Sequence[int]], *, pad: int) -> Batch:
 
 
 def next_tokens(batch: Batch) -> Int[Array, "rows length"]:
-    """Return what a causal model predicts at every position: the next token, -100 where there is none."""
+    """Return what a causal model predicts at each position: the next token, or -100 for none."""
     ids, mask = batch["input_ids"], batch["attention_mask"]
-    wanted = np.where(mask > 0, batch.get("labels", ids), -100)
+    known: Array = batch.get("labels", ids)
+    wanted = np.where(mask > 0, known, -100)
     targets = np.full_like(ids, -100)
     targets[:, :-1] = np.where(mask[:, :-1] > 0, wanted[:, 1:], -100)
     return targets
 
 
 def corrupt(
-    batch: Batch, *, mask_token: int, special: Sequence[int], share: float, first_row: int, seed: int
+    batch: Batch,
+    *,
+    mask_token: int,
+    special: Sequence[int],
+    share: float,
+    first_row: int,
+    seed: int,
 ) -> Batch:
     """Mask a share of each row's tokens, at least one, and label them: Roeder 2021, Appendix D.3.
 
-    The choice depends on the seed and on the row's number in the inputs, so that whatever reads the same inputs again,
-    in batches of any size, masks the same tokens.
+    The choice depends on the seed and on the row's number in the inputs, so that whatever reads the
+    same inputs again, in batches of any size, masks the same tokens.
     """
     ids, labels = batch["input_ids"].copy(), np.full_like(batch["input_ids"], -100)
     for i, row in enumerate(ids):
         usable = np.flatnonzero((batch["attention_mask"][i] > 0) & ~np.isin(row, special))
         count = min(len(usable), max(1, round(share * len(usable))))
-        chosen = np.random.default_rng([seed, first_row + i]).choice(usable, size=count, replace=False)
+        chosen = np.random.default_rng([seed, first_row + i]).choice(
+            usable, size=count, replace=False
+        )
         labels[i, chosen] = row[chosen]
         row[chosen] = mask_token
     return {**batch, "input_ids": ids, "labels": labels}

@@ -1,7 +1,9 @@
-"""One file per reduction of Roeder et al. 2021, Section 4 and Appendix D: an objective in the wild -> (f, g, S).
+"""One file per reduction of Roeder et al. 2021, Section 4 and Appendix D: an objective in the wild
+-> (f, g, S).
 
-Each function takes what the original model is made of and returns a `CanonicalModel` whose log-probabilities are the
-original's own, to rounding. Skip-gram with negative sampling is not among them: see `samespace.family.membership`.
+Each function takes what the original model is made of and returns a `CanonicalModel` whose
+log-probabilities are the original's own, to rounding. Skip-gram with negative sampling is not among
+them: see `samespace.family.membership`.
 """
 
 from __future__ import annotations

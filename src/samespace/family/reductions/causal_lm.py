@@ -24,9 +24,10 @@ def causal_lm(
 ) -> CanonicalModel:
     """Read a `transformers` causal language model as a model of the family.
 
-    log P(u_i | u_<i) = W_{u_i} h_i - log sum over j of exp(W_j h_i): f(x) is what the output layer takes (after the final
-    norm), g(y) its row of token y, tied or not, with the bias if there is one. An input x is a *prefix*: a text of T tokens
-    gives T - 1 rows, one for each prefix whose next token is known, in order of the texts.
+    log P(u_i | u_<i) = W_{u_i} h_i - log sum over j of exp(W_j h_i): f(x) is what the output layer
+    takes (after the final norm), g(y) its row of token y, tied or not, with the bias if there is
+    one. An input x is a *prefix*: a text of T tokens gives T - 1 rows, one for each prefix whose
+    next token is known, in order of the texts.
 
     Parameters
     ----------
@@ -39,8 +40,9 @@ def causal_lm(
 
     Notes
     -----
-    Refused with `FamilyError`: logits that are no inner product (Gemma 2's soft cap). A constant scale of the logits (Cohere,
-    Granite) is part of f. A causal model reads only to the left, so padding on the right changes nothing.
+    Refused with `FamilyError`: logits that are no inner product (Gemma 2's soft cap). A constant
+    scale of the logits (Cohere, Granite) is part of f. A causal model reads only to the left, so
+    padding on the right changes nothing.
     """
     tokens = tokens or Tokens()
     last = find_head(model, name=head)

@@ -1,4 +1,6 @@
-"""A supervised classifier is in the family: g(y) is row y of the last layer (Roeder 2021, Section 4)."""
+"""A supervised classifier is in the family: g(y) is row y of the last layer (Roeder 2021, Section
+4).
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,8 @@ def classifier(
 ) -> CanonicalModel:
     """Read a softmax classifier as a model of the family, its set S being all K classes.
 
-    log p(y|x) = h(x)'w_y + b_y - log sum over y' of exp(h(x)'w_y' + b_y'), hence f = [h, 1] and g(y) = [w_y, b_y];
-    without biases f = h and g(y) = w_y.
+    log p(y|x) = h(x)'w_y + b_y - log sum over y' of exp(h(x)'w_y' + b_y'), hence f = [h, 1] and
+    g(y) = [w_y, b_y]; without biases f = h and g(y) = w_y.
 
     Parameters
     ----------
@@ -35,8 +37,9 @@ def classifier(
 
     Notes
     -----
-    The paper states W as M x M; the classes must outnumber the dimensions (K >= M + 1; with biases K >= M + 2), so it
-    is M x K. With fewer classes diversity fails and features that the classes do not use are free.
+    The paper states W as M x M; the classes must outnumber the dimensions (K >= M + 1; with biases
+    K >= M + 2), so it is M x K. With fewer classes diversity fails and features that the classes do
+    not use are free.
 
     Examples
     --------

@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 def clip(model: Any, *, tokens: Tokens | None = None, name: str | None = None) -> CanonicalModel:
     """Read a `transformers` CLIP as a model of the family: the text given the image.
 
-    p(text | image, S) ~ exp(s cos(e_image, e_text)), s = exp(logit_scale): f is s times the unit image embedding, g the unit
-    text embedding. Inputs are pixel values (n, channels, height, width), labels texts or token numbers; S comes with the data.
+    p(text | image, S) ~ exp(s cos(e_image, e_text)), s = exp(logit_scale): f is s times the unit
+    image embedding, g the unit text embedding. Inputs are pixel values (n, channels, height,
+    width), labels texts or token numbers; S comes with the data.
 
     Notes
     -----
-    CLIP's loss averages both directions; the image given the text is the same model with f and g exchanged.
+    CLIP's loss averages both directions; the image given the text is the same model with f and g
+    exchanged.
     """
     tokens = tokens or Tokens()
 
@@ -53,7 +55,10 @@ def _run(tower: Any, batches: Iterator[Batch], model: Any) -> Float[Array, "n m"
     model.eval()
     try:
         with torch.no_grad():
-            outs = [tower(**{k: torch.as_tensor(v, device=device) for k, v in b.items()}) for b in batches]
+            outs = [
+                tower(**{k: torch.as_tensor(v, device=device) for k, v in b.items()})
+                for b in batches
+            ]
     finally:
         model.train(training)
     # transformers 5 returns an output whose pooler_output is the projection; version 4 the projection itself.

@@ -1,4 +1,6 @@
-"""Contrastive predictive coding is in the family: its bilinear matrix belongs to f (Roeder 2021, D.1)."""
+"""Contrastive predictive coding is in the family: its bilinear matrix belongs to f (Roeder 2021,
+D.1).
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,9 @@ def cpc(
 ) -> CanonicalModel:
     """Read CPC's k-step predictor as a model of the family.
 
-    l_k(x_{t+k}, c_t) = exp(z_{t+k}' W_k c_t) and the loss is -log l_k over its sum in X, one positive among N - 1
-    others (Eq. 24). Hence f(x) = W_k c(x) and g(y) = z(y); S is the minibatch X.
+    l_k(x_{t+k}, c_t) = exp(z_{t+k}' W_k c_t) and the loss is -log l_k over its sum in X, one
+    positive among N - 1 others (Eq. 24). Hence f(x) = W_k c(x) and g(y) = z(y); S is the minibatch
+    X.
 
     Parameters
     ----------
@@ -32,11 +35,13 @@ def cpc(
     encode
         Candidates -> latents z, (K, M).
     W
-        W_k of the step k that is predicted, (M, c). Each k is its own task and its own model: they share z, not f.
+        W_k of the step k that is predicted, (M, c). Each k is its own task and its own model: they
+        share z, not f.
 
     Notes
     -----
-    Compare the products W c, never c alone: c is identified only as far as W is (if c is wider than z, not at all).
+    Compare the products W c, never c alone: c is identified only as far as W is (if c is wider than
+    z, not at all).
 
     Examples
     --------
@@ -47,4 +52,6 @@ def cpc(
     """
     if len(W.shape) != 2:
         raise ShapeError(f"W is (width of z, width of c); got shape {tuple(W.shape)}.")
-    return CanonicalModel(f=lambda inputs: context(inputs) @ W.T, g=encode, dim=int(W.shape[0]), name=name)
+    return CanonicalModel(
+        f=lambda inputs: context(inputs) @ W.T, g=encode, dim=int(W.shape[0]), name=name
+    )

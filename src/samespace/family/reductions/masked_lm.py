@@ -28,25 +28,30 @@ def masked_lm(
 ) -> CanonicalModel:
     """Read a `transformers` masked language model as a model of the family.
 
-    log p(masked | corrupted) ~ sum over masked t of [H(x)_t'e(x_t) - log sum over x' of exp(H(x)_t'e(x'))]: f(x) is the
-    transformer *with its head transform* at a masked position, g(y) the decoder's row of token y and its bias.
+    log p(masked | corrupted) ~ sum over masked t of [H(x)_t'e(x_t) - log sum over x' of
+    exp(H(x)_t'e(x'))]: f(x) is the transformer *with its head transform* at a masked position, g(y)
+    the decoder's row of token y and its bias.
 
     Parameters
     ----------
     tokens
-        How inputs become batches. Inputs that carry ``labels`` (-100 where nothing is asked) are taken as they are; of
-        all others, `mask_share` of the tokens (at least one a row, never a special one) are masked here.
+        How inputs become batches. Inputs that carry ``labels`` (-100 where nothing is asked) are
+        taken as they are; of all others, `mask_share` of the tokens (at least one a row, never a
+        special one) are masked here.
     mask_share, seed
         How many tokens to mask, and which: the same inputs and seed always give the same rows.
 
     Notes
     -----
-    The likelihood is that of each masked token on its own; as the paper says, their joint likelihood is only approximated
-    by the product. BERT's training also keeps or replaces a fifth of the chosen tokens; here all become the mask, as in the
-    paper's D.3. To use that scheme, pass inputs with labels.
+    The likelihood is that of each masked token on its own; as the paper says, their joint
+    likelihood is only approximated by the product. BERT's training also keeps or replaces a fifth
+    of the chosen tokens; here all become the mask, as in the paper's D.3. To use that scheme, pass
+    inputs with labels.
     """
     if not 0.0 < mask_share <= 1.0:
-        raise OptionError(f"mask_share is a share of the tokens, above 0 and at most 1; got {mask_share}.")
+        raise OptionError(
+            f"mask_share is a share of the tokens, above 0 and at most 1; got {mask_share}."
+        )
     tokens = tokens or Tokens()
     last = find_head(model, name=head)
     check_membership(model, last, probe(model))
@@ -58,7 +63,9 @@ def masked_lm(
             return
         first = 0
         for batch in tokens.batches(inputs):
-            yield corrupt(batch, share=mask_share, first_row=first, seed=seed, **_vocabulary(model, tokens))
+            yield corrupt(
+                batch, share=mask_share, first_row=first, seed=seed, **_vocabulary(model, tokens)
+            )
             first += len(batch["input_ids"])
 
     def observed(inputs: Any) -> Int[Array, " n"]:
@@ -81,7 +88,8 @@ def _vocabulary(model: Any, tokens: Tokens) -> dict[str, Any]:
     mask = getattr(known, "mask_token_id", None)
     if mask is None:
         raise OptionError(
-            "To mask tokens here a tokenizer with a mask token is needed: pass tokens=Tokens(tokenizer=...), or inputs with "
+            "To mask tokens here a tokenizer with a mask token is needed: pass "
+            "tokens=Tokens(tokenizer=...), or inputs with "
             "labels of their own."
         )
     return {"mask_token": mask, "special": list(getattr(known, "all_special_ids", [mask]))}

@@ -17,16 +17,18 @@ def n_pair(
 ) -> CanonicalModel:
     """Read the N-pair loss of Sohn (2016) as a model of the family.
 
-    loss_i = log(1 + sum over j != i of exp{f(x_i)'f(y_j) - f(x_i)'f(y_i)}) = -log p(y_i | x_i, S) with
-    S = {y_1, ..., y_N}, the positives of the batch, and g = f.
+    loss_i = log(1 + sum over j != i of exp{f(x_i)'f(y_j) - f(x_i)'f(y_i)}) = -log p(y_i | x_i, S)
+    with S = {y_1, ..., y_N}, the positives of the batch, and g = f.
 
     Notes
     -----
-    Appendix D.5 prints the final line with "1/K sum" in place of the logarithm of the sum; the lines above it give
-    the log-softmax used here. The loss's penalty on the norms of f is no part of p.
+    Appendix D.5 prints the final line with "1/K sum" in place of the logarithm of the sum; the
+    lines above it give the log-softmax used here. The loss's penalty on the norms of f is no part
+    of p.
 
-    Since g = f, two models of equal likelihoods have f* = f A and f* = f A^-T + b at once. Where differences of f
-    span the space, that forces A A' = 1 and b = 0: the class is *orthogonal*, smaller than the theorem's.
+    Since g = f, two models of equal likelihoods have f* = f A and f* = f A^-T + b at once. Where
+    differences of f span the space, that forces A A' = 1 and b = 0: the class is *orthogonal*,
+    smaller than the theorem's.
 
     Examples
     --------

@@ -1,4 +1,6 @@
-"""The neural probabilistic language model (log-bilinear) is in the family (Roeder 2021, Appendix D.6)."""
+"""The neural probabilistic language model (log-bilinear) is in the family (Roeder 2021, Appendix
+D.6).
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
 def nplm(
     context_vectors: Float[Array, "v m"],
-    position_weights: Float[Array, "..."],
+    position_weights: Float[Array, ...],
     target_vectors: Float[Array, "v m"],
     bias: Float[Array, " v"] | None = None,
     *,
@@ -23,8 +25,9 @@ def nplm(
 ) -> CanonicalModel:
     """Read the log-bilinear model of Mnih & Teh (2012) as a model of the family.
 
-    The context w_1..w_{n-1} predicts q_hat = sum over i of C_i r_{w_i}, and P(w | context) ~ exp(q_hat'q_w + b_w).
-    Hence f = [q_hat, 1] and g(w) = [q_w, b_w]; inputs are rows of word numbers, one column per position.
+    The context w_1..w_{n-1} predicts q_hat = sum over i of C_i r_{w_i}, and P(w | context) ~
+    exp(q_hat'q_w + b_w). Hence f = [q_hat, 1] and g(w) = [q_w, b_w]; inputs are rows of word
+    numbers, one column per position.
 
     Parameters
     ----------
@@ -37,9 +40,9 @@ def nplm(
 
     Notes
     -----
-    The footnote of Appendix D.6 absorbs b_w in a way that depends on the context; see `samespace.family.bias`. Trained
-    by noise-contrastive estimation the model is the same; trained by plain negative sampling it is outside
-    the family (`samespace.family.membership`).
+    The footnote of Appendix D.6 absorbs b_w in a way that depends on the context; see
+    `samespace.family.bias`. Trained by noise-contrastive estimation the model is the same; trained
+    by plain negative sampling it is outside the family (`samespace.family.membership`).
 
     Examples
     --------
@@ -50,14 +53,16 @@ def nplm(
     """
     if len(position_weights.shape) not in (2, 3):
         raise ShapeError(
-            "position_weights are (positions, M, M) matrices or (positions, M) diagonals; got shape "
+            "position_weights are (positions, M, M) matrices or (positions, M) diagonals; got "
+            "shape "
             f"{tuple(position_weights.shape)}."
         )
 
     def predicted(words: Int[Array, "n p"]) -> Any:
         if len(words.shape) != 2 or words.shape[1] != position_weights.shape[0]:
             raise ShapeError(
-                f"A context has {position_weights.shape[0]} words, one column each; got shape {tuple(words.shape)}."
+                f"A context has {position_weights.shape[0]} words, one column each; got shape "
+                f"{tuple(words.shape)}."
             )
         q = sum(_weigh(C, context_vectors[words[:, i]]) for i, C in enumerate(position_weights))
         return q if bias is None else with_ones(q)

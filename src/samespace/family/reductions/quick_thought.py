@@ -21,13 +21,14 @@ def quick_thought(
 ) -> CanonicalModel:
     """Read the sentence classifier of Logeswaran & Lee (2018) as a model of the family.
 
-    log p(s_cand | s, S_cand) = f(s)'g(s_cand) - log sum over s' in S_cand of exp f(s)'g(s'): two encoders of
-    their own parameters, and S_cand a set of candidates for each sentence (`PerSample`) or for the batch.
+    log p(s_cand | s, S_cand) = f(s)'g(s_cand) - log sum over s' in S_cand of exp f(s)'g(s'): two
+    encoders of their own parameters, and S_cand a set of candidates for each sentence (`PerSample`)
+    or for the batch.
 
     Notes
     -----
-    Downstream the original concatenates [f(s), g(s)]. That vector is identified up to diag(A, A^-T) plus a shift, not
-    up to any linear map of the whole: compare f and g, not the concatenation.
+    Downstream the original concatenates [f(s), g(s)]. That vector is identified up to diag(A, A^-T)
+    plus a shift, not up to any linear map of the whole: compare f and g, not the concatenation.
 
     Examples
     --------

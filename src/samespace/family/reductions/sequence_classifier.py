@@ -27,25 +27,30 @@ def sequence_classifier(
 ) -> CanonicalModel:
     """Read a `transformers` sequence classifier as a model of the family.
 
-    The reduction is that of `classifier`: f(x) is the pooled and transformed state that the last linear layer takes (for
-    decoders, the state of the last real token), g(y) that layer's row of class y and its bias. One row per text.
+    The reduction is that of `classifier`: f(x) is the pooled and transformed state that the last
+    linear layer takes (for decoders, the state of the last real token), g(y) that layer's row of
+    class y and its bias. One row per text.
 
     Parameters
     ----------
     tokens
-        How inputs become batches. A decoder that knows no padding token is given one text at a time.
+        How inputs become batches. A decoder that knows no padding token is given one text at a
+        time.
     head
-        The last layer's name; by default the last linear layer with as many outputs as there are classes.
+        The last layer's name; by default the last linear layer with as many outputs as there are
+        classes.
 
     Notes
     -----
-    With few classes (K <= M, that is nearly always: two classes, 768 features) the diversity condition fails, and two equal
-    classifiers may represent texts quite differently. `compare_models` says so.
+    With few classes (K <= M, that is nearly always: two classes, 768 features) the diversity
+    condition fails, and two equal classifiers may represent texts quite differently.
+    `compare_models` says so.
     """
     last = find_head(model, name=head)
     if last.layer.weight.shape[0] < 2:
         raise FamilyError(
-            f"{type(model).__name__} has one output: a regression, not a distribution over labels. It is outside the family."
+            f"{type(model).__name__} has one output: a regression, not a distribution over labels. "
+            "It is outside the family."
         )
     tokens = tokens or Tokens()
     if getattr(model.config.get_text_config(), "pad_token_id", None) is None:
@@ -67,6 +72,7 @@ def sequence_classifier(
 def _observed(inputs: Any) -> Int[Array, " n"]:
     if not isinstance(inputs, Mapping) or "labels" not in inputs:
         raise OptionError(
-            "These inputs do not tell their classes: pass a mapping with labels beside input_ids, or observed=."
+            "These inputs do not tell their classes: pass a mapping with labels beside input_ids, "
+            "or observed=."
         )
     return np.asarray(inputs["labels"])

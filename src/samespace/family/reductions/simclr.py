@@ -25,13 +25,14 @@ def simclr(
 ) -> CanonicalModel:
     """Read NT-Xent (Chen et al. 2020) as a model of the family.
 
-    loss(i, j) = -log exp(cos(z_i, z_j) / tau) / sum over k != i of exp(cos(z_i, z_k) / tau): unit vectors, and S is
-    every other view of the batch. The anchor itself is no candidate, so S differs from row to row: ``others(views)``.
+    loss(i, j) = -log exp(cos(z_i, z_j) / tau) / sum over k != i of exp(cos(z_i, z_k) / tau): unit
+    vectors, and S is every other view of the batch. The anchor itself is no candidate, so S differs
+    from row to row: ``others(views)``.
 
     Notes
     -----
-    ``encode`` ends with the projection head, since the loss speaks of its output. The representation *before* it, which
-    SimCLR uses downstream, is not covered by the theorem.
+    ``encode`` ends with the projection head, since the loss speaks of its output. The
+    representation *before* it, which SimCLR uses downstream, is not covered by the theorem.
 
     Examples
     --------

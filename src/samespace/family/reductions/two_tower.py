@@ -1,4 +1,6 @@
-"""Two towers, InfoNCE and CLIP are in the family: temperature and normalisation belong to the functions."""
+"""Two towers, InfoNCE and CLIP are in the family: temperature and normalisation belong to the
+functions.
+"""
 
 from __future__ import annotations
 
@@ -25,25 +27,25 @@ def two_tower(
 ) -> CanonicalModel:
     """Read a contrastive model of queries and items as a model of the family.
 
-    InfoNCE's loss is -log softmax over the batch's items of sim(q, i) / tau, with the inner product or, normalised,
-    the cosine as sim. Hence f(x) = q(x) / tau (of unit q if normalised) and g(y) = i(y); S is the batch's items, or
-    a set of negatives per query (`PerSample`).
+    InfoNCE's loss is -log softmax over the batch's items of sim(q, i) / tau, with the inner product
+    or, normalised, the cosine as sim. Hence f(x) = q(x) / tau (of unit q if normalised) and g(y) =
+    i(y); S is the batch's items, or a set of negatives per query (`PerSample`).
 
     Parameters
     ----------
     temperature
-        tau; for a learnt scale such as CLIP's, 1 / exp(logit_scale). It is part of f, so two models that
-        differ in temperature alone differ by a scale of f.
+        tau; for a learnt scale such as CLIP's, 1 / exp(logit_scale). It is part of f, so two models
+        that differ in temperature alone differ by a scale of f.
     normalise
         Whether both towers end on the unit sphere.
 
     Notes
     -----
-    For a *loss* over both directions (CLIP's) there are two models, (f, g, items) and (g, f, queries): both
-    log-probabilities are needed for the loss, either for the theorem.
+    For a *loss* over both directions (CLIP's) there are two models, (f, g, items) and (g, f,
+    queries): both log-probabilities are needed for the loss, either for the theorem.
 
-    Normalised towers can only be linked by maps that keep the sphere: an admissible A is a rotation or reflection times
-    the ratio of the temperatures.
+    Normalised towers can only be linked by maps that keep the sphere: an admissible A is a rotation
+    or reflection times the ratio of the temperatures.
 
     Examples
     --------
@@ -53,7 +55,9 @@ def two_tower(
     array([[1.2, 1.6]])
     """
     if not temperature > 0:
-        raise OptionError(f"temperature must be positive; got {temperature}. For a learnt scale s, pass 1 / s.")
+        raise OptionError(
+            f"temperature must be positive; got {temperature}. For a learnt scale s, pass 1 / s."
+        )
     onto = unit if normalise else _as_is
     return CanonicalModel(
         f=lambda inputs: onto(query(inputs)) / temperature,

@@ -1,4 +1,6 @@
-"""XLNet, a language model over permutations, is in the family: the permutation is part of x (Yang et al. 2019)."""
+"""XLNet, a language model over permutations, is in the family: the permutation is part of x (Yang
+et al. 2019).
+"""
 
 from __future__ import annotations
 
@@ -17,15 +19,16 @@ def xlnet(
 ) -> CanonicalModel:
     """Read a `transformers` XLNet as a model of the family.
 
-    p(X_{z_t} = x | x_{z_<t}) ~ exp e(x)'g_theta(x_{z_<t}, z_t): the *query stream's* state at the position that is asked
-    for is f (the paper calls it g), and the output layer's row of token x, with its bias, is g. An input is
-    a text, which of its tokens each position may see, and which positions are asked for.
+    p(X_{z_t} = x | x_{z_<t}) ~ exp e(x)'g_theta(x_{z_<t}, z_t): the *query stream's* state at the
+    position that is asked for is f (the paper calls it g), and the output layer's row of token x,
+    with its bias, is g. An input is a text, which of its tokens each position may see, and which
+    positions are asked for.
 
     Parameters
     ----------
     tokens
-        How inputs become batches: mappings with ``input_ids``, ``perm_mask`` and ``target_mapping`` as XLNet takes them, and
-        ``labels`` (n, asked), -100 where nothing is asked.
+        How inputs become batches: mappings with ``input_ids``, ``perm_mask`` and ``target_mapping``
+        as XLNet takes them, and ``labels`` (n, asked), -100 where nothing is asked.
 
     Notes
     -----
@@ -38,7 +41,8 @@ def xlnet(
     def wanted(batch: Batch) -> Any:
         if not {"perm_mask", "target_mapping", "labels"} <= batch.keys():
             raise OptionError(
-                f"XLNet's inputs need perm_mask, target_mapping and labels beside input_ids; got {sorted(batch)}."
+                "XLNet's inputs need perm_mask, target_mapping and labels beside input_ids; got "
+                f"{sorted(batch)}."
             )
         return batch["labels"]
 
@@ -48,6 +52,8 @@ def xlnet(
         dim=last.dim,
         labels=slice(None),
         bias=last.bias,
-        targets=lambda inputs: np.concatenate([w[w >= 0] for w in map(wanted, tokens.batches(inputs))]),
+        targets=lambda inputs: np.concatenate(
+            [w[w >= 0] for w in map(wanted, tokens.batches(inputs))]
+        ),
         name=name or type(model).__name__,
     )
