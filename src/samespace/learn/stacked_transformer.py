@@ -40,6 +40,9 @@ class Shape:
         As in ``torch.nn.TransformerEncoder``.
     read
         "mean" reads the mean over positions, "first" the first position.
+    position_sd
+        Standard deviation of the initial positions. Small by default, so that they do not drown the
+        embeddings of tokens that training has made small.
     """
 
     tokens: int
@@ -50,6 +53,7 @@ class Shape:
     heads: int = 1
     feed_forward: int = 32
     read: str = "mean"
+    position_sd: float = 0.02
 
     def __post_init__(self) -> None:
         if self.width % self.heads:
@@ -115,12 +119,13 @@ class StackedParameters:
 
 
 def initial(shape: Shape, generator: torch.Generator) -> dict[str, Tensor]:
-    """Draw one model's parameters as PyTorch's own layers do: embeddings N(0, 1), Xavier for attention."""
+    """Draw one model's parameters as PyTorch's own layers do: tokens N(0, 1), Xavier for attention."""
     model = {}
     for name, size in shape.parameters().items():
         kind = name.rsplit(".", maxsplit=1)[-1]
         if name in ("token", "position"):
-            model[name] = torch.randn(size, generator=generator)
+            sd = shape.position_sd if name == "position" else 1.0
+            model[name] = sd * torch.randn(size, generator=generator)
         elif kind in ("norm1", "norm2"):
             model[name] = torch.ones(size)
         elif "norm" in name or name.endswith(("query_key_value.bias", "attended.bias")):

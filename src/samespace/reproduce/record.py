@@ -100,7 +100,13 @@ class Value:
             margin = max(2.0 * math.sqrt(variance), at_least)
             verdict, reason = _judge(mean - theirs, margin, better)
         return cls(
-            mean=mean, sd=sd, n=n, paper=theirs, paper_sd=their_sd, reproduced=verdict, reason=reason
+            mean=mean,
+            sd=sd,
+            n=n,
+            paper=theirs,
+            paper_sd=their_sd,
+            reproduced=verdict,
+            reason=reason,
         )
 
 
