@@ -59,10 +59,11 @@ def count_not_finite(
 
 
 def _to_numpy(chunk: Float[Array, "k d"]) -> Float[Array, "k d"]:
-    """Bring a chunk to the host; float64 holds every type, bfloat16 included."""
+    """Bring a chunk to the host, in a type that NumPy has."""
     if isinstance(chunk, np.ndarray):
         return chunk
-    from array_api_compat import array_namespace, to_device
+    from array_api_compat import is_cupy_array, is_torch_array
 
-    namespace = array_namespace(chunk)
-    return np.asarray(to_device(namespace.astype(chunk, namespace.float64), "cpu"))
+    if is_torch_array(chunk):
+        return chunk.detach().cpu().double().numpy()
+    return chunk.get() if is_cupy_array(chunk) else np.asarray(chunk)

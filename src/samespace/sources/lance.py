@@ -38,7 +38,9 @@ class LanceSource(Source):
         if not self.n:
             raise ShapeError(f"{where} is empty; needed is at least one row.")
         self.dtype = element_name(dataset.schema.field(self._column).type)
-        self.d = width_of(next(self._read(self._column, 0, 1)))
+        self.d = width_of(
+            next(self._read(self._column, 0, 1)), f"column '{self._column}' of {where}"
+        )
 
     def chunks(self, start: int, rows: int) -> Iterator[Float[Array, "k d"]]:
         """Decode batches of vectors."""

@@ -37,7 +37,7 @@ class MemorySource(RandomAccess):
     def chunks(self, start: int, rows: int) -> Iterator[Float[Array, "k d"]]:
         """Yield slices of the array."""
         for first in range(start, self.n, rows):
-            yield self._floating(self._values[first : min(first + rows, self.n)])
+            yield self._floating(self._values[first : min(first + rows, self.n), :])
 
     def take(self, rows: Int[Array, " k"]) -> Float[Array, "k d"]:
         """Gather rows on the array's device."""
@@ -51,7 +51,13 @@ class MemorySource(RandomAccess):
         from array_api_compat import array_namespace
 
         namespace = array_namespace(block)
-        return namespace.astype(block, namespace.float64)
+        return namespace.astype(block, _widest(namespace))
+
+
+def _widest(namespace: Any) -> Any:
+    """Return float64, or float32 where the library has no wider type switched on, as JAX by default."""
+    types = namespace.__array_namespace_info__().dtypes(kind="real floating")
+    return types.get("float64", types["float32"])
 
 
 def check_shape(shape: tuple[int, ...], name: str) -> tuple[int, int]:

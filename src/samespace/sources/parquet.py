@@ -75,20 +75,15 @@ class ParquetSource(Source):
         self.n = sum(part.n for part in self._parts)
         if not self.n:
             raise ShapeError(f"{paths[0]} is empty; needed is at least one row.")
-        filled = [file for file, part in zip(files, self._parts, strict=True) if part.n]
-        dtypes = [element_name(file.schema_arrow.field(self._column).type) for file in filled]
-        widths = [self._width(file) for file in filled]
-        check_agree([part.path for part in self._parts if part.n], widths, dtypes)
+        filled = [part.path for part in self._parts if part.n]
+        first = [next(_batches(path, 1, self._column, None)) for path in filled]
+        widths = [width_of(v, self._where(path)) for v, path in zip(first, filled, strict=True)]
+        dtypes = [element_name(vectors.type) for vectors in first]
+        check_agree(filled, widths, dtypes)
         self.d, self.dtype = widths[0], dtypes[0]
 
-    def _width(self, file: pq.ParquetFile) -> int:
-        batch = next(file.iter_batches(1, columns=[self._column]))
-        width = width_of(batch.column(0))
-        if width == 0:
-            raise ShapeError(
-                f"column '{self._column}' has no numbers in its first row; needed is at least one."
-            )
-        return width
+    def _where(self, path: Path) -> str:
+        return f"column '{self._column}' of {path}"
 
     def chunks(self, start: int, rows: int) -> Iterator[Float[Array, "k d"]]:
         """Decode batches of vectors."""
@@ -98,8 +93,7 @@ class ParquetSource(Source):
             groups, skip = _groups_from(part, start - begin)
             at = begin + max(start - begin, 0) - skip
             for batch in _batches(part.path, rows, self._column, groups):
-                where = f"column '{self._column}' of {part.path}"
-                block = to_matrix(batch, self.d, where, at - begin)
+                block = to_matrix(batch, self.d, self._where(part.path), at - begin)
                 yield widen(block[skip:], self.dtype)
                 skip = max(0, skip - len(block))
                 at += len(block)
@@ -127,7 +121,7 @@ def _open(path: Path) -> pq.ParquetFile:
 
     try:
         return pq.ParquetFile(path, pre_buffer=False, buffer_size=_READ_BUFFER)
-    except pa.ArrowException as error:
+    except (pa.ArrowException, OSError) as error:
         raise FormatError(
             f"{path} is not a readable Parquet file, or truncated ({error}). Write it again."
         ) from error

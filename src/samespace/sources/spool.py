@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import weakref
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -59,6 +60,7 @@ class Spool:
         # Within a region rows lie in the order they came; this says where each one goes.
         self._positions = positions[np.argsort(regions, kind="stable")]
         self._file = tempfile.TemporaryFile(prefix="samespace-")  # noqa: SIM115
+        weakref.finalize(self, self._file.close)
         try:
             self._write(chunks, regions, progress)
         except BaseException as error:

@@ -33,7 +33,7 @@ def rebatch(chunks: Iterable[Float[Array, "k d"]], rows: int) -> Iterator[Float[
     for chunk in chunks:
         at = 0
         while at < chunk.shape[0]:
-            piece = chunk[at : at + missing]
+            piece = chunk[at : min(at + missing, chunk.shape[0]), :]
             held.append(piece)
             at += piece.shape[0]
             missing -= piece.shape[0]

@@ -81,11 +81,17 @@ def _is_integer(kind: Any) -> bool:
     return types.is_integer(kind)
 
 
-def width_of(array: pa.Array) -> int:
+def width_of(array: pa.Array, where: str) -> int:
     """Return the length of the vectors: the type's own, or that of the first vector."""
     array = getattr(array, "storage", array)
-    fixed = getattr(array.type, "list_size", None)
-    return fixed if fixed is not None else len(array[0]) if array[0].is_valid else 0
+    width = getattr(array.type, "list_size", None)
+    if width is None and array.null_count:
+        raise NotFiniteError(f"{where} has no vector in its first row; needed is one in every row.")
+    if width is None:
+        width = len(array[0])
+    if not width:
+        raise ShapeError(f"{where} has vectors without numbers; needed is at least one in each.")
+    return int(width)
 
 
 def to_matrix(array: pa.Array, width: int, where: str, first: int) -> Float[Array, "k d"]:
