@@ -51,7 +51,7 @@ class Reservoir:
     def candidates(self, keys: UInt64[Array, " n"]) -> Array:
         """Indices of the rows of a batch that might enter; all others need not be touched."""
         priority = priority_of(keys)
-        if len(self) == self.keep:
+        if self.keep and len(self) == self.keep:
             index = np.flatnonzero(priority < priority_of(self.keys[-1:])[0])
         else:
             index = np.arange(len(keys))
