@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import sys
+from importlib.metadata import version as installed_version
+from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent))  # docstrings, figure_scraper
 os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("OMP_NUM_THREADS", "2")
-
-import samespace
 
 project = "samespace"
 author = "The samespace authors"
 copyright = "The samespace authors, Apache-2.0"
-release = version = samespace.__version__
+release = version = installed_version("samespace")
 
 extensions = [
     "myst_parser",
@@ -23,11 +25,14 @@ extensions = [
     "sphinx.ext.viewcode",
     "sphinxcontrib.bibtex",
     "sphinx_gallery.gen_gallery",
+    "docstrings",
     "sphinx-mathjax-offline",  # the built pages need no network
 ]
 exclude_patterns = ["_build", "gallery/**/*.ipynb", "gallery/**/*.py", "gallery/**/*.md5"]
 templates_path = ["_templates"]
-suppress_warnings = ["config.cache"]  # the gallery's configuration holds a class, which cannot be pickled
+suppress_warnings = [
+    "config.cache"
+]  # the gallery's configuration holds a class, which cannot be pickled
 
 myst_enable_extensions = ["amsmath", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
@@ -67,6 +72,7 @@ sphinx_gallery_conf = {
     "plot_gallery": True,
     "abort_on_example_error": False,
     "only_warn_on_example_error": False,
+    "image_scrapers": ("matplotlib", "figure_scraper"),
     "reset_modules": ("matplotlib",),
     "min_reported_time": 1,
 }
