@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from samespace.compare import Comparison
+    from samespace.report.recipes import Recipe
 
 _SCRIPTS = ("draw", "lattice", "intervals", "curves", "points", "main")
 _HOSTILE = {
@@ -79,9 +80,9 @@ def page(
         The date to print; now by default.
     """
     return assemble(
-        [("", result)],
+        [page_view(result) | {"use": use_the_map(result)}],
         title=" -> ".join(str(name) for name in result.names),
-        command=command,
+        recipes=reproduce(result, command=command),
         sections=sections,
         written=written,
     )
@@ -108,17 +109,21 @@ def save(text: str, path: str | os.PathLike[str]) -> Path:
     return target
 
 
+def page_view(result: Comparison, *, part: str = "") -> dict[str, Any]:
+    """A comparison's view with what the template adds: its part's name, and code to use the map."""
+    return {**view(result), "part": part, "use": []}
+
+
 def assemble(
-    results: Sequence[tuple[str, Comparison]],
+    views: Sequence[Mapping[str, Any]],
     *,
     title: str,
-    command: str | None,
+    recipes: Sequence[Recipe],
     sections: Sequence[Section],
     written: datetime | None,
     headline: Mapping[str, Any] | None = None,
 ) -> str:
-    """A page of one or several comparisons, each under its part's name, with or without a headline."""
-    views = [_page_view(part, result) for part, result in results]
+    """A page of one or several comparisons (their `page_view`), with or without a headline above."""
     style, script = _style(), _script()
     return (
         _environment()
@@ -128,14 +133,14 @@ def assemble(
             headline=headline,
             views=views,
             sections=sections,
-            reproduce=reproduce(results[0][1], command=command),
+            recipes=recipes,
             versions=versions(),
             written=(written or datetime.now(UTC)).strftime("%Y-%m-%d"),
             style=_trusted(style),
             style_hash=_hash(style),
             script=_trusted(script),
             script_hash=_hash(script),
-            data=_trusted(script_safe(views)),
+            data=_trusted(script_safe([_charted(view) for view in views])),
         )
     )
 
@@ -157,10 +162,9 @@ def script_safe(value: Any) -> str:
     return "".join(_HOSTILE.get(char, char) for char in text)
 
 
-def _page_view(part: str, result: Comparison) -> dict[str, Any]:
-    shown = view(result)
-    code = [vars(recipe) for recipe in use_the_map(result)]
-    return {**shown, "part": part, "use": code}
+def _charted(view: Mapping[str, Any]) -> dict[str, Any]:
+    """The parts of a view that the drawings need; words are in the page already."""
+    return {key: view[key] for key in ("classes", "bounds", "spectrum", "r2", "points")}
 
 
 @cache

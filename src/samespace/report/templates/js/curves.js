@@ -42,7 +42,7 @@ function dimensions(figure, view) {
       if (!known(r2[dimension])) return;
       const value = y(Math.max(lowest, r2[dimension]));
       element(svg, "rect", { class: r2[dimension] < 0 ? "barcol below" : "barcol", x: x(rank + 1),
-        width: Math.max(0.5, slot - (slot > 4 ? 1.5 : 0)), y: Math.min(value, y(0)), height: Math.max(1, Math.abs(y(0) - value)) });
+        width: slot > 4 ? slot - 1.5 : slot + 0.4, y: Math.min(value, y(0)), height: Math.max(1, Math.abs(y(0) - value)) });
     });
     const floor = 1 - view.bounds.floor;
     element(svg, "line", { class: "floor", x1: left, x2: right, y1: y(floor), y2: y(floor) });
