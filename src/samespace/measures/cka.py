@@ -109,7 +109,7 @@ def cka(x: Any, y: Any = None) -> CKA:
     hsic = _unbiased_hsic(m, norms) if m.n >= _FEWEST else None
     return CKA(
         biased=_cosine(norms),
-        debiased=None if hsic is None or min(np.diag(hsic)) <= 0 else _cosine(hsic),
+        debiased=None if hsic is None else _debiased(hsic, norms, m.n),
         hsic_xy=None if hsic is None else float(hsic[0, 1]),
         hsic_xx=None if hsic is None else float(hsic[0, 0]),
         hsic_yy=None if hsic is None else float(hsic[1, 1]),
@@ -125,6 +125,12 @@ def _unbiased_hsic(m: Moments, norms: np.ndarray) -> np.ndarray:
     traces = np.array([np.trace(m.Sxx), np.trace(m.Syy)])
     inside = norms - n / (n - 2) * m.norm_products + np.outer(traces, traces) / ((n - 1) * (n - 2))
     return inside / (n * (n - 3))
+
+
+def _debiased(hsic: np.ndarray, norms: np.ndarray, n: int) -> float | None:
+    # Both norms must be positive beyond the rounding of the sums whose differences they are.
+    rounding = 1e-12 * np.diag(norms) / (n * (n - 3))
+    return _cosine(hsic) if np.all(np.diag(hsic) > rounding) else None
 
 
 def _cosine(products: np.ndarray) -> float:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def splits(m: Moments) -> Iterator[tuple[Moments, Moments]]:
     """(train, test) for every fold that has rows; nothing where a training set would not have two rows."""
-    sizes = [m.fold(k).n for k in range(m.folds)]
+    sizes = [m.fold_size(k) for k in range(m.folds)]
     if m.n - max(sizes) < 2:
         return
     for k in np.flatnonzero(sizes).tolist():
@@ -40,8 +40,8 @@ def pooled_correlations(m: Moments, directions: Directions) -> Float[Array, " r"
     .. math:: \rho_j = \frac{\sum_k \sum_{i \in k} (u_i a_j)(v_i b_j)}
                        {\sqrt{\sum_k \sum_{i \in k} (u_i a_j)^2 \sum_k \sum_{i \in k} (v_i b_j)^2}} .
 
-    The j-th pair of one fold is pooled with the j-th of the others, so each must come at a comparable
-    scale (unit training variance) and sign (positively correlated in training). Folds that offer fewer
+    The j-th pair of one fold is pooled with the j-th of the others, so each must come at the same
+    scale (a'Sxx a = 1 in training) and sign (positively correlated in training). Folds that offer fewer
     pairs than others cut all to their number. None when there are no two folds with rows, or no pair.
     """
     sums = [_sums(train, test, *directions(train)) for train, test in splits(m)]
@@ -55,9 +55,9 @@ def pooled_correlations(m: Moments, directions: Directions) -> Float[Array, " r"
 
 
 def _sums(train: Moments, test: Moments, A: Array, B: Array) -> Float[Array, "3 r"]:
-    """Sums of (ua)(vb), (ua)^2, (vb)^2 over the test rows, u and v taken about the training means."""
+    """Test sums of (ua)(vb), (ua)^2, (vb)^2, about the training means and at unit training variance."""
     shift_x, shift_y = (test.mean_x - train.mean_x) @ A, (test.mean_y - train.mean_y) @ B
-    return np.stack(
+    return train.n * np.stack(
         [
             paired_products(test.Sxy, A, B) + test.n * shift_x * shift_y,
             paired_products(test.Sxx, A, A) + test.n * shift_x**2,

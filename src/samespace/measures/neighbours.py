@@ -80,7 +80,8 @@ def neighbour_overlap(
     Notes
     -----
     Distances that differ by less than their rounding error count as ties, so that duplicated rows
-    tie whatever the order in which the BLAS adds. Half-precision arrays are compared in single precision.
+    tie whatever the order in which the BLAS adds. Half- and single-precision arrays are compared in single
+    precision; pass float64 where a few rows are 1e4 times as long as the others, which then blur.
 
     References
     ----------

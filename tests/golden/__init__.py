@@ -1,0 +1,1 @@
+"""Values made once by the oracles, with the command that made them."""
