@@ -1,0 +1,134 @@
+r"""The triangle of a tall matrix that is read in blocks: R with R'R = V'V, and never V'V itself.
+
+Forming V'V squares the condition number, so that a rank can be told only down to 1e-8; the QR
+factorisation of one block after the other keeps all sixteen digits and costs the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from samespace.accumulate import to_host
+from samespace.errors import ShapeError
+from samespace.representation import Representation
+from samespace.sources.source import RandomAccess
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+    from numpy import ndarray as Array
+
+_BLOCK_VALUES = 1 << 22
+"""Values in a block: 32 MB of float64."""
+
+
+def block_rows(width: int, *, at_least: int = 1) -> int:
+    """Rows of a block of this width."""
+    return max(at_least, _BLOCK_VALUES // width)
+
+
+@dataclass(frozen=True, eq=False)
+class Triangle:
+    """R of the QR factorisation of n rows, about zero and about their mean, of one pass.
+
+    The rows are read with a leading 1, so R = [[sqrt(n), sqrt(n) mean], [0, R_centred]] up to signs. Several
+    matrices on the same rows stand side by side.
+    """
+
+    n: int
+    widths: tuple[int, ...]
+    lifted: Float[Array, "w w"]
+    dtype: str
+
+    @classmethod
+    def of(cls, *matrices: Any) -> Triangle:
+        """Factorise anything the gate takes, block by block."""
+        sources = [Representation.of(rows) for rows in matrices]
+        _check_same_rows(sources)
+        width = 1 + sum(source.d for source in sources)
+        rows = block_rows(width, at_least=2 * width)
+        r = np.zeros((0, width))
+        for batches in zip(*(source.batches(rows) for source in sources), strict=True):
+            blocks = [to_host(batch) for batch in batches]
+            lifted = np.column_stack([np.ones(len(blocks[0])), *blocks])
+            r = triangle_of(np.concatenate([r, lifted]))
+        widths = tuple(source.d for source in sources)
+        return cls(sources[0].n, widths, r, sources[0].dtype)
+
+    @property
+    def mean(self) -> Float[Array, " d"]:
+        """Mean of the rows."""
+        return self.lifted[0, 1:] / self.lifted[0, 0]
+
+    @property
+    def centred(self) -> Float[Array, "r d"]:
+        """R of the rows minus their mean."""
+        return self.lifted[1:, 1:]
+
+    @property
+    def plain(self) -> Float[Array, "r d"]:
+        """R of the rows as they are (square, though not triangular)."""
+        return self.lifted[:, 1:]
+
+
+def triangle_of(rows: Float[Array, "n d"]) -> Float[Array, "r d"]:
+    """R of rows in memory."""
+    return np.asarray(np.linalg.qr(rows, mode="r"))
+
+
+def _check_same_rows(sources: list[Representation]) -> None:
+    counts = [source.n for source in sources]
+    if len(set(counts)) > 1:
+        raise ShapeError(
+            "two models must be given on the same rows, in the same order; got "
+            f"{' and '.join(map(str, counts))} rows."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Span:
+    """Where rows lie: the directions and lengths of their principal axes, and how many there are."""
+
+    axes: Float[Array, "rank d"]
+    singular: Float[Array, " r"]
+    rank: int
+
+    @classmethod
+    def of(cls, r: Float[Array, "r d"], *, dtype: str, tolerance: float | None = None) -> Span:
+        """Decompose a triangle; `tolerance` is relative to the largest singular value."""
+        _, singular, axes = np.linalg.svd(r, full_matrices=False)
+        cutoff = default_tolerance(r.shape[1], dtype) if tolerance is None else tolerance
+        rank = int(np.sum(singular > cutoff * singular[0])) if singular.size and singular[0] else 0
+        return cls(axes[:rank], singular, rank)
+
+    @property
+    def condition(self) -> float | None:
+        """Longest over shortest axis of the span; None for a single point."""
+        return float(self.singular[0] / self.singular[self.rank - 1]) if self.rank else None
+
+
+def default_tolerance(width: int, dtype: str) -> float:
+    """Singular values relative to the largest that rounding could have made.
+
+    The larger of the elements' own rounding (a model in float32 says nothing below it) and that of the
+    factorisation in float64.
+    """
+    own = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23}.get(dtype, 2.0**-52)
+    return max(own, 8.0 * width * 2.0**-52)
+
+
+def take(rows: Any, index: Int[Array, " k"]) -> Float[Array, "k d"]:
+    """Some rows of anything the gate takes, in this order, in float64 on the host."""
+    source = Representation.of(rows)
+    if isinstance(source.source, RandomAccess):
+        return np.asarray(to_host(source.take(index)), dtype=np.float64)
+    taken = np.empty((len(index), source.d))
+    start = 0
+    for batch in source.batches(block_rows(source.d)):
+        here = np.flatnonzero((index >= start) & (index < start + len(batch)))
+        if here.size:
+            taken[here] = to_host(batch)[index[here] - start]
+        start += len(batch)
+    return taken
