@@ -79,6 +79,13 @@ def test_other_settings_are_run_again(tmp_path):
     assert again["values"]["square"]["mean"] == pytest.approx(10 / 3)
 
 
+def test_only_some_pieces(tmp_path):
+    summary = make(squares(square), scale="smoke", folder=tmp_path, only="seed[12]")
+    assert (summary["recorded"], summary["pieces"]) == (2, 3)
+    with pytest.raises(OptionError, match="No piece is called 'row'; there are: seed0, seed1"):
+        make(squares(square), scale="smoke", folder=tmp_path, only="row")
+
+
 def test_progress_counts_pieces(tmp_path):
     seen = []
     make(squares(square), scale="smoke", folder=tmp_path, progress=lambda *step: seen.append(step))
@@ -96,6 +103,8 @@ def test_value_judges_by_two_joint_standard_errors():
     assert Value.of([2.5, 2.5], paper=PUBLISHED, paper_n=5, better="low").reproduced is False
     assert Value.of([2.004], paper=2.0, at_least=0.005).reproduced
     assert Value.of([2.0]).reproduced is None
+    smaller = Value.of([9.0], paper=PUBLISHED, incomparable="a smaller world")
+    assert (smaller.reproduced, smaller.reason, smaller.paper) == (None, "a smaller world", 2.0)
     assert Value.of([2.0]).sd is None
 
 

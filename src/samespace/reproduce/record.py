@@ -71,6 +71,7 @@ class Value:
         paper_n: int = 1,
         better: str | None = None,
         at_least: float = 0.0,
+        incomparable: str | None = None,
     ) -> Value:
         """Judge measurements against a published mean: within two joint standard errors, or better.
 
@@ -86,16 +87,17 @@ class Value:
             "high" or "low" where an improvement counts as reproduced; None where only equality does.
         at_least
             A difference that is below what the paper prints, such as half of its last digit.
+        incomparable
+            Why the two numbers must not be judged, such as a smaller scale than the paper's.
         """
         if not measured:
             raise OptionError("A value needs at least one measurement; got none.")
         if better not in (None, "high", "low"):
             raise OptionError(f"better is 'high', 'low' or None; got {better!r}.")
         mean, sd, n = *_mean_sd(measured), len(measured)
-        if paper is None:
-            verdict, reason, theirs, their_sd = None, "the paper gives no number", None, None
-        else:
-            theirs, their_sd = _published(paper)
+        theirs, their_sd = _published(paper)
+        verdict, reason = None, incomparable or "the paper gives no number"
+        if theirs is not None and incomparable is None:
             variance = (sd or 0.0) ** 2 / n + (their_sd or 0.0) ** 2 / paper_n
             margin = max(2.0 * math.sqrt(variance), at_least)
             verdict, reason = _judge(mean - theirs, margin, better)
@@ -117,7 +119,11 @@ def _mean_sd(measured: Sequence[float]) -> tuple[float, float | None]:
     return mean, math.sqrt(math.fsum((value - mean) ** 2 for value in measured) / (n - 1))
 
 
-def _published(paper: float | Sequence[float]) -> tuple[float, float | None]:
+def _published(
+    paper: float | Sequence[float] | None,
+) -> tuple[float | None, float | None]:
+    if paper is None:
+        return None, None
     if isinstance(paper, Sequence):
         return float(paper[0]), float(paper[1])
     return float(paper), None

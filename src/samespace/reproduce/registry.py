@@ -17,7 +17,7 @@ from samespace.reproduce.record import Record
 Settings = Mapping[str, Any]
 Progress = Callable[[str, int, int], None]
 
-_MACHINERY = {"record", "registry", "runner"}
+_MACHINERY = {"figure", "record", "registry", "runner"}
 
 
 @dataclass(frozen=True, kw_only=True)

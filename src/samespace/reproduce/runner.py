@@ -7,10 +7,11 @@ import json
 import shutil
 import time
 from collections.abc import Mapping
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from samespace.errors import MissingSourceError
+from samespace.errors import MissingSourceError, OptionError
 from samespace.reproduce import record
 from samespace.reproduce.record import Record, plain
 from samespace.reproduce.registry import Context, Piece, Progress, Reproduction, expected
@@ -22,10 +23,14 @@ def make(
     scale: str,
     folder: Path | str = "reproductions",
     device: str = "cpu",
+    only: str = "*",
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Run every piece that has no record yet, then summarise; safe to kill and to repeat."""
-    pieces = reproduction.pieces(reproduction.settings(scale))
+    """Run every piece that has no record yet, then summarise; safe to kill and to repeat.
+
+    `only` is a pattern of piece names, such as "row01-*", to make a reproduction part by part.
+    """
+    pieces = _matching(reproduction, scale, only)
     results = _results(reproduction, folder)
     for done, piece in enumerate(pieces):
         if progress is not None:
@@ -61,6 +66,15 @@ def summarise(
     if reproduction.draw is not None:
         reproduction.draw(summary, results / f"{reproduction.figure}-{scale}.svg")
     return summary
+
+
+def _matching(reproduction: Reproduction, scale: str, only: str) -> list[Piece]:
+    pieces = reproduction.pieces(reproduction.settings(scale))
+    chosen = [piece for piece in pieces if fnmatch(piece.name, only)]
+    if not chosen:
+        names = ", ".join(piece.name for piece in pieces)
+        raise OptionError(f"No piece is called {only!r}; there are: {names}.")
+    return chosen
 
 
 def _results(reproduction: Reproduction, folder: Path | str) -> Path:

@@ -15,6 +15,7 @@ _HOME = {
     "Labelled": "samples",
     "LatentWorld": "latent",
     "Mixing": "mixing",
+    "Observed": "samples",
     "Pairs": "samples",
     "RadialWorld": "radial",
     "Sphere": "spaces",

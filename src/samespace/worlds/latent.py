@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from samespace.worlds.laws import Law
-from samespace.worlds.samples import Pairs
+from samespace.worlds.samples import Observed, Pairs
 from samespace.worlds.spaces import Space
 
 if TYPE_CHECKING:
@@ -58,6 +58,11 @@ class LatentWorld:
         """Draw latents alone, on the generator's device."""
         centre = self.space.centre().to(generator.device)
         return self.marginal.draw(self.space, centre.expand(rows, -1), generator)
+
+    def observed(self, rows: int, generator: torch.Generator) -> Observed:
+        """Draw observations with their latents, on the generator's device."""
+        z = self.latents(rows, generator)
+        return Observed(z=z, x=self.mixing(z))
 
     def pairs(self, rows: int, generator: torch.Generator) -> Pairs:
         """Draw positive pairs with their latents, on the generator's device."""

@@ -14,8 +14,16 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Observed:
+    """Observations `x` of latents `z`; shapes may carry a leading member axis."""
+
+    z: Float[Tensor, "*members n d_z"]
+    x: Float[Tensor, "*members n d_x"]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Labelled:
-    """Observations `x` of latents `z` with a class each; shapes may carry a leading member axis."""
+    """Observations `x` of latents `z` with a class each."""
 
     z: Float[Tensor, "*members n d_z"]
     x: Float[Tensor, "*members n d_x"]
@@ -32,7 +40,7 @@ class Pairs:
     x_positive: Float[Tensor, "*members n d_x"]
 
 
-Sample = TypeVar("Sample", Labelled, Pairs)
+Sample = TypeVar("Sample", Observed, Labelled, Pairs)
 
 
 def stack(samples: Sequence[Sample]) -> Sample:
