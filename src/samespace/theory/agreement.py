@@ -1,0 +1,318 @@
+r"""How far two symbols are from equivalent, and whether that could be chance.
+
+Everything rests on one number that a sample estimates without bias, the probability that two independent
+draws agree. For distributions p and q over cells, ``a(p, q) = sum_i p_i q_i`` and the **distance** is
+
+``D = 1 - 2 a(p, q) / (a(p, p) + a(q, q)) = |p - q|^2 / (|p|^2 + |q|^2)``,
+
+0 exactly when p = q, 1 exactly when they have no cell in common. With strata (labels within contexts) each
+sum also runs over the strata in which both symbols occur: D is then 0 exactly when the two distributions of
+labels are equal in all of these. It is the complement of Morisita's index.
+
+**The test.** In a stratum with counts x of n draws and y of m draws,
+
+``U = sum_i (x_i)_2 / (n)_2 + (y_i)_2 / (m)_2 - 2 x_i y_i / (n m)``,  ``(k)_j = k (k-1) ... (k-j+1)``
+
+estimates ``|p - q|^2`` without bias. If p = q, then given the pooled counts ``t = x + y`` all ways to deal
+the draws to the two symbols are equally probable; over these U has mean exactly 0 and variance exactly
+
+``kappa T^2 + (kappa_3 - 4 kappa) sum_i (t_i)_3 + (kappa_2 - 2 kappa) T``,  ``T = sum_i (t_i)_2``
+
+with coefficients of n and m alone (`_coefficients`): no permutation is drawn. The tail is that of a
+chi-square with the same mean and variance of ``sum_i (x_i/n - y_i/m)^2``.
+
+References
+----------
+Morisita (1959), Mem. Fac. Sci. Kyushu Univ. E 3, 65-80. Satterthwaite (1946), Biometrics 2(6).
+"Contrastive learners are semantic learners", Definitions 2.1 and 4.1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+    from numpy import ndarray as Array
+
+    from samespace.theory.occurrences import Occurrences
+
+_CHUNK = 2_000_000  # cells held at once: a few hundred megabytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agreement:
+    """What is known of each pair of symbols.
+
+    Attributes
+    ----------
+    first, second
+        Rows of the two symbols.
+    shared
+        Strata that decide the pair; 0 means that nothing is known of it.
+    distance
+        Estimate of D, which for samples may fall below 0; nan where `shared` is 0.
+    error
+        Its standard error; 0 where the data are exact.
+    p_equal
+        p-value of "the two are equivalent"; 1 where the data are exact or cannot tell.
+    draws
+        Independent observations of the scarcer symbol; for labelled data the shared contexts.
+    population
+        How many there are to observe: infinitely many, for labelled data the contexts of the data set.
+    """
+
+    first: Int[Array, " pairs"]
+    second: Int[Array, " pairs"]
+    shared: Int[Array, " pairs"]
+    distance: Float[Array, " pairs"]
+    error: Float[Array, " pairs"]
+    p_equal: Float[Array, " pairs"]
+    draws: Float[Array, " pairs"]
+    population: Float[Array, " pairs"]
+
+
+class Strata(NamedTuple):
+    """Sums over the cells of every stratum of every pair in which both symbols can be judged."""
+
+    pair: Int[Array, " strata"]
+    n: Float[Array, " strata"]
+    m: Float[Array, " strata"]
+    self_x: Float[Array, " strata"]  # estimates of a(p, p), a(q, q), a(p, q)
+    self_y: Float[Array, " strata"]
+    cross: Float[Array, " strata"]
+    pooled_2: Float[Array, " strata"]  # sum (t)_2, sum (t)_3
+    pooled_3: Float[Array, " strata"]
+
+
+def agreement(
+    data: Occurrences, first: Int[Array, " pairs"], second: Int[Array, " pairs"]
+) -> Agreement:
+    """Return distance, standard error and p-value of the given pairs of rows.
+
+    Parameters
+    ----------
+    data
+        Counts or exact probabilities, with or without labels.
+    first, second
+        Rows of the symbols of each pair.
+
+    Notes
+    -----
+    What it misleads about: D weighs cells by their probability, so it hears little of rare contexts; and it
+    compares labels only in contexts in which *both* symbols were seen, for a sample at least twice.
+    """
+    work = np.diff(data.cells.indptr)[first] + np.diff(data.cells.indptr)[second]
+    edges = np.searchsorted(np.cumsum(work), np.arange(_CHUNK, work.sum() + _CHUNK, _CHUNK))
+    parts = [
+        _agreement(data, rows, others)
+        for rows, others in zip(
+            np.split(first, edges + 1), np.split(second, edges + 1), strict=True
+        )
+    ]
+    names = Agreement.__dataclass_fields__
+    return Agreement(**{n: np.concatenate([getattr(part, n) for part in parts]) for n in names})
+
+
+def _agreement(data: Occurrences, first: Array, second: Array) -> Agreement:
+    cells = _cells(data, first, second)
+    strata = _strata(data, cells)
+    pairs = len(first)
+    both = _per_pair(strata, strata.self_x + strata.self_y, pairs)
+    cross = _per_pair(strata, strata.cross, pairs)
+    shared = np.bincount(strata.pair, minlength=pairs)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        distance = np.where(shared > 0, 1.0 - 2.0 * cross / both, np.nan)
+    error, p_equal = np.zeros(pairs), np.ones(pairs)
+    draws = shared.astype(float)
+    if not data.exact:
+        # Of a function one disagreement is proof.
+        p_equal = (distance <= 0).astype(float) if data.deterministic else _p_equal(strata, pairs)
+        if data.labelled:
+            error = _error_over_strata(strata, distance, both, pairs)
+        else:
+            error = _error_over_draws(cells, distance, both, pairs)
+            draws = np.minimum(data.totals[first], data.totals[second])
+    return Agreement(
+        first=first,
+        second=second,
+        shared=shared,
+        distance=distance,
+        error=error,
+        p_equal=p_equal,
+        draws=draws,
+        population=np.full(pairs, data.strata if data.labelled else np.inf),
+    )
+
+
+class Cells(NamedTuple):
+    """Every cell in which either symbol of a pair occurs, ordered by pair and stratum."""
+
+    pair: Int[Array, " cells"]
+    cell: Int[Array, " cells"]
+    x: Float[Array, " cells"]
+    y: Float[Array, " cells"]
+
+
+def _cells(data: Occurrences, first: Array, second: Array) -> Cells:
+    # One complex sum keeps the union of the two supports and, in its parts, who has how much.
+    union = (data.cells[first] + 1j * data.cells[second]).tocsr()
+    union.sort_indices()
+    pair = np.repeat(np.arange(len(first)), np.diff(union.indptr))
+    return Cells(pair, union.indices, union.data.real, union.data.imag)
+
+
+def _strata(data: Occurrences, cells: Cells) -> Strata:
+    key = cells.pair * max(data.strata, 1) + data.stratum[cells.cell]
+    starts = np.flatnonzero(np.diff(key, prepend=-1))
+    x, y = cells.x, cells.y
+
+    def total(values: Array) -> Array:
+        return np.add.reduceat(values, starts) if len(starts) else np.zeros(0)
+
+    n, m = total(x), total(y)
+    # An agreement of a symbol with itself needs two draws, unless one draw tells all.
+    less = 0.0 if data.known else 1.0
+    kept = (n > less) & (m > less)
+    n, m, pair = n[kept], m[kept], cells.pair[starts[kept]]
+    t = x + y
+    return Strata(
+        pair=pair,
+        n=n,
+        m=m,
+        self_x=total(x * (x - less))[kept] / (n * (n - less)),
+        self_y=total(y * (y - less))[kept] / (m * (m - less)),
+        cross=total(x * y)[kept] / (n * m),
+        pooled_2=total(t * (t - 1))[kept],
+        pooled_3=total(t * (t - 1) * (t - 2))[kept],
+    )
+
+
+def _per_pair(strata: Strata, values: Array, pairs: int) -> Float[Array, " pairs"]:
+    return np.bincount(strata.pair, weights=values, minlength=pairs)
+
+
+def _p_equal(strata: Strata, pairs: int) -> Float[Array, " pairs"]:
+    """Return the upper tail of U, a sum of independent strata, as of a chi-square matched to it."""
+    from scipy import special
+
+    u = _per_pair(strata, strata.self_x + strata.self_y - 2 * strata.cross, pairs)
+    variance = _per_pair(strata, permutation_variance(strata), pairs)
+    total = strata.n + strata.m
+    # Mean of sum_i (x_i/n - y_i/m)^2 over the permutations: what U subtracts to have mean 0.
+    biased = (1 / strata.n + 1 / strata.m) * (1 - strata.pooled_2 / (total * (total - 1)))
+    mean = _per_pair(strata, biased, pairs)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        freedom = 2 * mean**2 / variance
+        tail = special.chdtrc(freedom, freedom * (1 + u / mean))
+    return np.where(variance > 0, tail, 1.0)
+
+
+def permutation_variance(strata: Strata) -> Float[Array, " strata"]:
+    """Return the exact variance of U over all ways to deal the pooled draws to the two symbols."""
+    kappa, kappa_3, kappa_2 = _coefficients(strata.n, strata.m)
+    t2, t3 = strata.pooled_2, strata.pooled_3
+    # Rounding can leave a tiny negative number where all ways are alike and the variance is 0.
+    variance = kappa * t2**2 + (kappa_3 - 4 * kappa) * t3 + (kappa_2 - 2 * kappa) * t2
+    return np.where(variance > 1e-12 * np.abs(kappa_2) * t2, variance, 0.0)
+
+
+def _coefficients(n: Array, m: Array) -> tuple[Array, Array, Array]:
+    """Collect ``E[U^2]`` by factorial moments of the pooled counts, for n and m of at least 2.
+
+    Dealing without replacement has ``E[(x_i)_a (y_i)_b] = (t_i)_(a+b) (n)_a (m)_b / (n+m)_(a+b)``, and the
+    like across two cells; U is a quadratic form with a = 1/(n)_2, b = 1/(m)_2, c = 1/(n m) as weights.
+    """
+    n2, m2, total = n * (n - 1), m * (m - 1), n + m
+    n3, m3, n4, m4 = n2 * (n - 2), m2 * (m - 2), n2 * (n - 2) * (n - 3), m2 * (m - 2) * (m - 3)
+    a, b, c = 1 / n2, 1 / m2, 1 / (n * m)
+    fours = (
+        a**2 * n4 + b**2 * m4 + (4 * c**2 + 2 * a * b) * n2 * m2 - 4 * c * (a * n3 * m + b * n * m3)
+    )
+    threes = 4 * (a**2 * n3 + b**2 * m3 + (c**2 - 2 * a * c) * n2 * m + (c**2 - 2 * b * c) * n * m2)
+    twos = 2 * (a**2 * n2 + b**2 * m2 + 2 * c**2 * n * m)
+    pairs = total * (total - 1)
+    return (
+        fours / (pairs * (total - 2) * (total - 3)),
+        threes / (pairs * (total - 2)),
+        twos / pairs,
+    )
+
+
+def _error_over_draws(cells: Cells, distance: Array, both: Array, pairs: int) -> Array:
+    """Return the standard error of D by the delta method over the draws of both symbols.
+
+    The influence of a draw of u in cell i is ``(2 / (a(p,p) + a(q,q))) ((1 - D) p_i - q_i)``.
+    """
+    variance = np.zeros(pairs)
+    n, m = (np.bincount(cells.pair, weights=part, minlength=pairs) for part in (cells.x, cells.y))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        p, q = cells.x / n[cells.pair], cells.y / m[cells.pair]
+        overlap, scale = (1.0 - distance)[cells.pair], (2.0 / both)[cells.pair]
+        for mine, other, draws in ((p, q, n), (q, p, m)):
+            influence = scale * (overlap * mine - other)
+            mean = np.bincount(cells.pair, weights=mine * influence, minlength=pairs)
+            square = np.bincount(cells.pair, weights=mine * influence**2, minlength=pairs)
+            variance += (square - mean**2) / draws
+        return np.sqrt(np.maximum(variance, 0.0))
+
+
+def _error_over_strata(strata: Strata, distance: Array, both: Array, pairs: int) -> Array:
+    """Return the standard error of D as a ratio of sums over strata, each stratum one draw."""
+    selves = strata.self_x + strata.self_y
+    residual = selves * (1.0 - distance[strata.pair]) - 2.0 * strata.cross
+    count = np.bincount(strata.pair, minlength=pairs)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        square = _per_pair(strata, residual**2, pairs) * count / (count - 1)
+        error = np.sqrt(square) / both
+    # One stratum says nothing of the spread over strata: no finite interval.
+    return np.where(count > 1, error, np.inf)
+
+
+def nearby(
+    data: Occurrences, *, reach: float, block: int = 512
+) -> tuple[Int[Array, " pairs"], Int[Array, " pairs"], int]:
+    """Return every pair whose estimated distance is at most `reach`, and how many pairs can be judged.
+
+    All pairs are looked at, `block` rows against all at a time: with R the rows normalised within strata,
+    S the agreements with themselves and M the strata they occur in, ``D = 1 - 2 R R' / (S M' + M S')``.
+    """
+    rates, selves, seen = _profiles(data)
+    first, second, judged = [], [], 0
+    columns = np.arange(len(data.symbols))
+    for start in range(0, len(columns), block):
+        rows = slice(start, start + block)
+        both = (selves[rows] @ seen.T + seen[rows] @ selves.T).toarray()
+        cross = (rates[rows] @ rates.T).toarray()
+        above = columns > columns[rows, None]
+        judged += int((above & (both > 0)).sum())
+        i, j = np.nonzero(above & (both > 0) & (2.0 * cross >= (1.0 - reach) * both))
+        first.append(i + start)
+        second.append(j)
+    return np.concatenate(first), np.concatenate(second), judged
+
+
+def _profiles(data: Occurrences) -> tuple[Any, Any, Any]:
+    from scipy import sparse
+
+    less = 0.0 if data.known else 1.0
+    rows = np.repeat(np.arange(len(data.symbols)), np.diff(data.cells.indptr))
+    column, x = data.stratum[data.cells.indices], data.cells.data
+    key = rows * max(data.strata, 1) + column
+    unique, inverse = np.unique(key, return_inverse=True)
+    n = np.bincount(inverse, weights=x)
+    pairs = np.bincount(inverse, weights=x * (x - less))
+    usable = n > less
+    where = np.divmod(unique[usable], max(data.strata, 1))
+    shape = (len(data.symbols), data.strata)
+    selves = pairs[usable] / (n * (n - less))[usable]
+    rates = data.cells.copy()
+    rates.data = np.where(usable[inverse], x / n[inverse], 0.0)
+    return (
+        rates,
+        sparse.coo_array((selves, where), shape=shape).tocsr(),
+        sparse.coo_array((np.ones(len(selves)), where), shape=shape).tocsr(),
+    )
