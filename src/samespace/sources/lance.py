@@ -57,6 +57,11 @@ class LanceSource(Source):
             yield batch.column(0)
 
     @property
+    def beside(self) -> tuple[str, ...]:
+        """The other columns."""
+        return tuple(name for name in self._dataset.schema.names if name != self._column)
+
+    @property
     def has_ids(self) -> bool:
         """Whether a column was named that holds the ids."""
         return self._id_column is not None

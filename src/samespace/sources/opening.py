@@ -39,14 +39,25 @@ def open_source(
     Several files are read as one, in the order of their names. Files and folders whose names begin
     with a dot or an underscore are skipped, as Spark, Hive and Arrow do.
     """
-    files = find_files(path)
+    return open_files(find_files(path), column=column, id_column=id_column)
+
+
+def open_files(
+    files: Sequence[Path], *, column: str | None = None, id_column: str | None = None
+) -> Source:
+    """Return the source that reads these files as one, in this order."""
+    return _open(kind_of(files), files, column, id_column)
+
+
+def kind_of(files: Sequence[Path]) -> str:
+    """Return the one kind that all files are of."""
     kinds = {_kind(file) for file in files}
     if len(kinds) > 1:
         raise FormatError(
-            f"{path} holds files of several kinds ({', '.join(sorted(kinds))}); needed is one. "
-            f"Write a glob, for instance '{path}/*.parquet'."
+            f"{files[0].parent} holds files of several kinds ({', '.join(sorted(kinds))}); needed is "
+            f"one. Write a glob, for instance '{files[0].parent}/*.parquet'."
         )
-    return _open(kinds.pop(), files, column, id_column)
+    return kinds.pop()
 
 
 def find_files(path: str | Path) -> list[Path]:
@@ -90,9 +101,9 @@ def _open(kind: str, files: Sequence[Path], column: str | None, id_column: str |
 
         return ParquetSource(files, column=column, id_column=id_column)
     if kind == "safetensors":
-        from samespace.sources.safetensors import open_safetensors
+        from samespace.sources.safetensors import SafetensorsSource
 
-        return open_safetensors(files, column=column, id_column=id_column)
+        return SafetensorsSource(files, column=column, id_column=id_column)
     if kind == "lance":
         from samespace.sources.lance import open_lance
 

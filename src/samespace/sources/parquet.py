@@ -57,6 +57,11 @@ class ParquetSource(Source):
     Notes
     -----
     A batch is a view of Arrow's own buffer.
+
+    Attributes
+    ----------
+    paths, column
+        The files and the column that the vectors are read from.
     """
 
     decodes = True
@@ -65,10 +70,12 @@ class ParquetSource(Source):
         self, paths: Sequence[Path], *, column: str | None = None, id_column: str | None = None
     ) -> None:
         files = [_open(path) for path in paths]
-        self._column = vector_column(files[0].schema_arrow, column, str(paths[0]))
+        self.paths = tuple(paths)
+        self.column = vector_column(files[0].schema_arrow, column, str(paths[0]))
         self._id_column = id_column
+        self._names = files[0].schema_arrow.names
         for path, file in zip(paths, files, strict=True):
-            vector_column(file.schema_arrow, self._column, str(path))
+            vector_column(file.schema_arrow, self.column, str(path))
             if id_column is not None:
                 check_column(file.schema_arrow, id_column, str(path))
         self._parts = [_part(path, file) for path, file in zip(paths, files, strict=True)]
@@ -76,14 +83,14 @@ class ParquetSource(Source):
         if not self.n:
             raise ShapeError(f"{paths[0]} is empty; needed is at least one row.")
         filled = [part.path for part in self._parts if part.n]
-        first = [next(_batches(path, 1, self._column, None)) for path in filled]
+        first = [next(_batches(path, 1, self.column, None)) for path in filled]
         widths = [width_of(v, self._where(path)) for v, path in zip(first, filled, strict=True)]
         dtypes = [element_name(vectors.type) for vectors in first]
         check_agree(filled, widths, dtypes)
         self.d, self.dtype = widths[0], dtypes[0]
 
     def _where(self, path: Path) -> str:
-        return f"column '{self._column}' of {path}"
+        return f"column '{self.column}' of {path}"
 
     def chunks(self, start: int, rows: int) -> Iterator[Float[Array, "k d"]]:
         """Decode batches of vectors."""
@@ -92,12 +99,17 @@ class ParquetSource(Source):
         for part in self._parts:
             groups, skip = _groups_from(part, start - begin)
             at = begin + max(start - begin, 0) - skip
-            for batch in _batches(part.path, rows, self._column, groups):
+            for batch in _batches(part.path, rows, self.column, groups):
                 block = to_matrix(batch, self.d, self._where(part.path), at - begin)
                 yield widen(block[skip:], self.dtype)
                 skip = max(0, skip - len(block))
                 at += len(block)
             begin += part.n
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The other columns of the first file."""
+        return tuple(name for name in self._names if name != self.column)
 
     @property
     def has_ids(self) -> bool:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -35,13 +37,14 @@ _STORED = {
 
 @dataclass(frozen=True)
 class Tensor:
-    """Where one tensor lies in its file."""
+    """Where one tensor lies in its file: its first byte and the number of its bytes."""
 
     path: Path
     name: str
     dtype: str
     shape: tuple[int, ...]
     offset: int
+    size: int
 
     def map(self) -> np.memmap:
         """Map the tensor's bytes as an array of the stored type."""
@@ -49,23 +52,37 @@ class Tensor:
         return np.memmap(self.path, stored, "r", offset=self.offset, shape=self.shape)
 
 
-def open_safetensors(
-    paths: Sequence[Path], *, column: str | None = None, id_column: str | None = None
-) -> MappedSource:
-    """Map one tensor of each file; `column` names it, or it is the only matrix of numbers.
+class SafetensorsSource(MappedSource):
+    """One tensor of each file, read as one matrix.
 
-    `id_column` names a tensor with one integer per row.
+    Attributes
+    ----------
+    paths
+        The files.
+    tensor, others
+        Of the first file: the tensor that is read, and the ones beside it by name.
     """
-    headers = [read_header(path) for path in paths]
-    tensors = [_pick(header, column, path) for header, path in zip(headers, paths, strict=True)]
-    for tensor in tensors:
-        check_shape(tensor.shape, f"tensor '{tensor.name}' of {tensor.path}")
-    dtypes = [_STORED[tensor.dtype][0] for tensor in tensors]
-    check_agree(paths, [tensor.shape[1] for tensor in tensors], dtypes)
-    ids = []
-    if id_column is not None:
-        ids = [_ids(h, id_column, t) for h, t in zip(headers, tensors, strict=True)]
-    return MappedSource([tensor.map() for tensor in tensors], dtypes[0], ids)
+
+    def __init__(
+        self, paths: Sequence[Path], *, column: str | None = None, id_column: str | None = None
+    ) -> None:
+        headers = [read_header(path) for path in paths]
+        tensors = [_pick(header, column, path) for header, path in zip(headers, paths, strict=True)]
+        for tensor in tensors:
+            check_shape(tensor.shape, f"tensor '{tensor.name}' of {tensor.path}")
+        dtypes = [_STORED[tensor.dtype][0] for tensor in tensors]
+        check_agree(paths, [tensor.shape[1] for tensor in tensors], dtypes)
+        ids = []
+        if id_column is not None:
+            ids = [_ids(h, id_column, t) for h, t in zip(headers, tensors, strict=True)]
+        super().__init__([tensor.map() for tensor in tensors], dtypes[0], ids)
+        self.paths, self.tensor = tuple(paths), tensors[0]
+        self.others = {k: t for k, t in headers[0].items() if k != self.tensor.name}
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The other tensors of the first file."""
+        return tuple(self.others)
 
 
 def read_header(path: Path) -> dict[str, Tensor]:
@@ -89,9 +106,7 @@ def _parse(path: Path, text: bytes, data: int) -> dict[str, Tensor]:
     try:
         entries = json.loads(text)
         return {
-            name: Tensor(
-                path, name, entry["dtype"], tuple(entry["shape"]), data + entry["data_offsets"][0]
-            )
+            name: _tensor(path, name, entry, data)
             for name, entry in entries.items()
             if name != "__metadata__"
         }
@@ -102,14 +117,23 @@ def _parse(path: Path, text: bytes, data: int) -> dict[str, Tensor]:
         ) from error
 
 
+def _tensor(path: Path, name: str, entry: Mapping[str, Any], data: int) -> Tensor:
+    start, end = entry["data_offsets"]
+    return Tensor(path, name, entry["dtype"], tuple(entry["shape"]), data + start, end - start)
+
+
 def _check_complete(tensor: Tensor, size: int) -> None:
-    if tensor.dtype not in _STORED:
-        return  # said, if this tensor is the one asked for, by _pick
-    needed = int(np.prod(tensor.shape)) * np.dtype(_STORED[tensor.dtype][1]).itemsize
-    if tensor.offset + needed > size:
+    if tensor.offset + tensor.size > size:
         raise FormatError(
             f"{tensor.path} is truncated: tensor '{tensor.name}' ends at byte "
-            f"{tensor.offset + needed} of a file of {size}. Write it again."
+            f"{tensor.offset + tensor.size} of a file of {size}. Write it again."
+        )
+    if tensor.dtype not in _STORED:
+        return  # said, if this tensor is the one asked for, by `_pick`
+    if tensor.size != math.prod(tensor.shape) * np.dtype(_STORED[tensor.dtype][1]).itemsize:
+        raise FormatError(
+            f"{tensor.path} contradicts itself: tensor '{tensor.name}' of shape {list(tensor.shape)} and "
+            f"type {tensor.dtype} cannot have {tensor.size} bytes. Write it again."
         )
 
 

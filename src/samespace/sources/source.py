@@ -38,6 +38,11 @@ class Source(ABC):
         """
 
     @property
+    def beside(self) -> tuple[str, ...]:
+        """The names of the columns or tensors that lie beside the vectors."""
+        return ()
+
+    @property
     def has_ids(self) -> bool:
         """Whether `id_chunks` would yield anything."""
         return False

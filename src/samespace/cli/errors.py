@@ -1,0 +1,38 @@
+"""What a command does when it cannot: one line on stderr and an exit code, no traceback unless asked."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from samespace.cli.progress import VERBOSE
+from samespace.errors import SamespaceError
+
+CANNOT = 2
+INTERRUPTED = 130  # 128 + SIGINT, as shells count
+
+
+class Commands(TyperGroup):
+    """A group of commands that turns our errors into one line and an exit code."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was named."""
+        try:
+            return super().invoke(ctx)
+        except SamespaceError as error:
+            if VERBOSE.get():
+                traceback.print_exc()
+            say(f"error: {error}")
+            raise typer.Exit(CANNOT) from error
+        except KeyboardInterrupt as error:
+            say("interrupted; what can be resumed is kept")
+            raise typer.Exit(INTERRUPTED) from error
+
+
+def say(text: str) -> None:
+    """Write a line to stderr: results alone go to stdout."""
+    print(text, file=sys.stderr)  # noqa: T201
