@@ -28,8 +28,8 @@ lint: $(VENV)/.develops ## style, format, and modules that grow long
 types: $(VENV)/.develops ## check the types
 	$(BIN)/mypy
 
-doctest: $(VENV)/.develops ## run the examples in docstrings, README and docs
-	$(BIN)/python -m pytest --doctest-modules --doctest-glob='*.md' src README.md docs/*.md docs/howto docs/rooms $(ARGS)
+doctest: $(VENV)/.develops ## run the examples in docstrings
+	$(BIN)/python -m pytest --doctest-modules src/samespace $(ARGS)
 
 docs: $(VENV)/.develops ## build the documentation, its gallery included, into docs/_build/html
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --jobs $(JOBS) -b html docs docs/_build/html $(ARGS)

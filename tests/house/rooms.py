@@ -13,14 +13,15 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("representation", "sources"),  # the gate
     ("lifted", "reservoir", "accumulate", "moments"),
     ("maps", "measures"),
-    ("inference", "lattice", "verdict"),
+    ("inference", "parallel", "lattice", "verdict"),
     ("compare",),
     ("theory",),
     ("family",),
-    ("worlds", "learn", "metrics", "migrate"),
+    ("worlds", "learn", "metrics", "estimators", "migrate"),
     ("report",),
     ("reproduce",),
     ("cli",),
+    ("__main__",),
 )
 
 FLOOR: dict[str, int] = {room: i for i, floor in enumerate(FLOORS) for room in floor}

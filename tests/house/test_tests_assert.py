@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
-CHECKING_CALLS = ("assert", "raises", "warns", "check", "expect", "fail")
+CHECKING_CALLS = ("assert", "raises", "warns", "check", "expect", "fail", "until")
 SILENT_ERRORS = ("KeyboardInterrupt", "SystemExit")  # they carry no sentence to match
 
 
