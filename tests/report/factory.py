@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -47,4 +46,4 @@ def comparison(
     keep: int = 2048,
 ) -> Comparison:
     """The real comparison of such a pair."""
-    return replace(compare(*pair(kind, n=n, d=d, d_y=d_y), keep=keep), names=names)
+    return compare(*pair(kind, n=n, d=d, d_y=d_y), keep=keep, names=names)

@@ -10,7 +10,7 @@ import pytest
 
 from samespace.report import recipes, words
 from samespace.report.view import view
-from tests.report.factory import KINDS, comparison
+from tests.report.factory import KINDS, comparison, pair
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -77,8 +77,6 @@ def test_the_recipe_reproduces_the_comparison():
     result = comparison("affine", names=("old", "new"))
     (call,) = recipes.reproduce(result)
     assert "tolerance=0.01" in call.code
-    from tests.report.factory import pair
-
     old, new = pair("affine")
     scope: dict = {"old": old, "new": new}
     exec(call.code, scope)
