@@ -9,11 +9,11 @@ from __future__ import annotations
 
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("errors",),
-    ("hashing", "storage"),
+    ("hashing", "parallel", "storage"),
     ("representation", "sources"),  # the gate
     ("lifted", "reservoir", "accumulate", "moments"),
     ("maps", "measures"),
-    ("inference", "parallel", "lattice", "verdict"),
+    ("inference", "lattice", "verdict"),
     ("compare",),
     ("theory",),
     ("family",),
