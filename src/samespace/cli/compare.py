@@ -9,7 +9,14 @@ import typer
 
 from samespace.cli.inputs import Column, New, Old, On, read_moments
 from samespace.cli.options import Folds, Html, Json, Level, SaveMap, Tolerance, Verbose
-from samespace.cli.outputs import check_writable, save_map, show, wrote
+from samespace.cli.outputs import (
+    check_writable,
+    save_map,
+    show,
+    show_comparison,
+    write_page,
+    wrote,
+)
 from samespace.cli.progress import reporting
 from samespace.errors import OutputError
 
@@ -89,7 +96,10 @@ def compare(
     with reporting() as progress:
         moments = read_moments(old, new, on=on, column=column, folds=folds, progress=progress)
         result = run(moments, tolerance=tolerance, floor=floor, level=level, progress=progress)
-    show(result.to_json() if json else str(result))
+    if json:
+        show(result.to_json())
+    else:
+        show_comparison(result)
     if save_moments is not None:
         moments.save(save_moments)
         wrote("moments", save_moments)
@@ -102,8 +112,7 @@ def _write_reports(
     result: Comparison, html: Path | None, markdown: Path | None, figures: Path | None
 ) -> None:
     if html is not None:
-        result.to_html(html)
-        wrote("report", html)
+        write_page(result, html)
     if markdown is not None:
         markdown.write_text(result.to_markdown(), encoding="utf-8")
         wrote("report", markdown)

@@ -10,7 +10,7 @@ import typer
 
 from samespace.cli.inputs import Column, New, Old, On, read_moments
 from samespace.cli.options import Folds, Html, Json, Level, SaveMap, Tolerance, Verbose
-from samespace.cli.outputs import check_writable, save_map, show, wrote
+from samespace.cli.outputs import check_writable, save_map, show, write_page
 from samespace.cli.progress import reporting
 
 if TYPE_CHECKING:
@@ -97,8 +97,7 @@ def gate(
         )
     show(json_format.dumps(decision.to_dict(), indent=2) if json else _sentence(decision))
     if html is not None:
-        decision.comparison.to_html(html)
-        wrote("report", html)
+        write_page(decision.comparison, html)
     if save_map_to is not None and decision.passed:
         save_map(decision.map, save_map_to)
     raise typer.Exit(decision.exit_code)

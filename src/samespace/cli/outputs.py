@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,12 +11,40 @@ from samespace.cli.errors import say
 from samespace.errors import OutputError
 
 if TYPE_CHECKING:
+    from samespace.compare import Comparison
     from samespace.maps import Map
 
 
 def show(text: str) -> None:
     """Write a result to stdout."""
     print(text)  # noqa: T201
+
+
+def show_comparison(result: Comparison) -> None:
+    """Write a comparison to stdout: in colour where somebody watches, as plain text in a pipe."""
+    if not sys.stdout.isatty():
+        show(str(result))
+        return
+    from rich.console import Console  # a pipe needs no rich
+
+    from samespace.report.terminal import renderable
+
+    Console().print(renderable(result))
+
+
+def write_page(result: Comparison, path: Path) -> None:
+    """Write the report page, with the command that made it."""
+    from samespace.report.html import write  # only who asks for a page waits for jinja2
+
+    write(result, path, command=command_line())
+    wrote("report", path)
+
+
+def command_line() -> str | None:
+    """The command as it was typed; None when the commands are called from other programs."""
+    program = Path(sys.argv[0])
+    named = program.stem if program.stem != "__main__" else program.parent.name
+    return shlex.join(["samespace", *sys.argv[1:]]) if named == "samespace" else None
 
 
 def wrote(what: str, path: Path) -> None:
