@@ -118,7 +118,20 @@ class Moments:
         }
         return moments
 
-    # --- the monoid ---------------------------------------------------------------------------------
+    @classmethod
+    def from_grams(
+        cls,
+        grams: Float[Array, "k w w"],
+        pivot: Float[Array, " d"],
+        *,
+        d_x: int,
+        precision: Precision = "float64",
+    ) -> Moments:
+        """Moments of lifted Gram matrices, one a fold, about a pivot (:mod:`samespace.lifted`)."""
+        moments = cls(d_x, len(pivot) - d_x, folds=len(grams), keep=0, precision=precision)
+        moments._grams, moments._pivot = grams, pivot
+        moments._rows_seen = round(float(grams[:, ONE, ONE].sum()))
+        return moments
 
     def update(self, X: Any, Y: Any, keys: UInt64[Array, " n"] | None = None) -> None:
         """Add a batch of paired rows, in place; without ``keys`` a row's key is its running number."""
@@ -187,22 +200,22 @@ class Moments:
         from samespace.storage import load_tensors
 
         tensors, meta = load_tensors(path, kind="moments")
-        d_x, d = meta["d_x"], len(tensors["pivot"])
-        moments = cls(
-            d_x, d - d_x, folds=meta["folds"], keep=meta["keep"], precision=meta["precision"]
+        moments = cls.from_grams(
+            tensors["grams"], tensors["pivot"], d_x=meta["d_x"], precision=meta["precision"]
         )
-        moments._grams, moments._pivot = tensors["grams"], tensors["pivot"]
         moments.reservoir = Reservoir(
             meta["keep"], tensors["sample_keys"], tensors["sample_x"], tensors["sample_y"]
         )
         moments._rows_seen, moments.pairing = meta["rows_seen"], meta["pairing"]
         return moments
 
-    # --- folds --------------------------------------------------------------------------------------
-
     def fold(self, k: int) -> Moments:
         """Moments of the rows in fold ``k``: the test set of :meth:`without`."""
         return self._part(self._all_grams()[self._checked(k)])
+
+    def fold_size(self, k: int) -> int:
+        """Number of rows in fold ``k``."""
+        return round(float(self._all_grams()[self._checked(k), ONE, ONE]))
 
     def without(self, k: int) -> Moments:
         """Moments of all rows outside fold ``k``: the training set."""
@@ -231,8 +244,6 @@ class Moments:
         other = self._part(gram)
         other._pivot = self._mean
         return other
-
-    # --- what is read -------------------------------------------------------------------------------
 
     @property
     def n(self) -> int:
@@ -277,8 +288,6 @@ class Moments:
     def __repr__(self) -> str:
         return f"Moments(n={self._rows_seen}, d_x={self.d_x}, d_y={self.d_y}, folds={self.folds})"
 
-    # --- inside -------------------------------------------------------------------------------------
-
     @cached_property
     def _total(self) -> Float[Array, "w w"]:
         total: Array = self._all_grams().sum(axis=0)
@@ -309,12 +318,9 @@ class Moments:
         )
 
     def _part(self, gram: Float[Array, "w w"]) -> Moments:
-        part = Moments.__new__(Moments)
-        part.d_x, part.d_y, part.folds, part.precision = self.d_x, self.d_y, 1, self.precision
+        part = Moments.from_grams(gram[None], self._pivot, d_x=self.d_x, precision=self.precision)
         part.reservoir = Reservoir.empty(self.d_x, self.d_y, keep=self.reservoir.keep)
-        part.pairing, part._pivot, part._grams = self.pairing, self._pivot, gram[None]
-        part._rows_seen = round(float(gram[ONE, ONE]))
-        part._accumulator, part._repivot_at = None, 0
+        part.pairing = self.pairing
         return part
 
     def _checked(self, k: int) -> int:
@@ -362,8 +368,7 @@ class Moments:
             self._pivot = self._pivot + drift
 
     def _sample(self, X: Any, Y: Any, keys: UInt64[Array, " n"]) -> None:
-        index = self.reservoir.candidates(keys)
-        if self.reservoir.keep and len(index):
+        if self.reservoir.keep and len(index := self.reservoir.candidates(keys)):
             fresh = Reservoir(self.reservoir.keep, keys[index], _rows(X, index), _rows(Y, index))
             self.reservoir = self.reservoir + fresh
 
