@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pytest
 
 from samespace.compare import Comparison
+from samespace.family import from_arrays
+from samespace.family.compare_models import compare_models
 from samespace.report import html, models
 from tests.report.factory import KINDS, comparison
 from tests.report.test_html import outline
@@ -19,6 +22,11 @@ def found(verdict: str = "none") -> dict[str, Any]:
         "verdict": {"name": verdict, "reason": "f and g each match, but not by one matrix."},
         "conclusion": "Losses equal, likelihoods not: nothing is guaranteed.",
         "agreement": {"unexplained": 0.73, "holds": False, "reason": "A^-T misses g*."},
+        "classes": {
+            "identity": {"applies": False, "holds": False},
+            "affine": {"holds": False, "f_unexplained": 1e-9, "g_unexplained": 0.73}
+            | {"g_interval": {"low": 0.72, "high": 0.74}, "f_from_g": None},
+        },
         "likelihood": {"old": -1.25, "new": -1.5, "gap": 0.25, "unit": "nats per label"},
         "diversity": {"old": {"rank": 12, "diverse": True}, "new": {"rank": 11, "diverse": False}},
         "bounds": [
@@ -75,10 +83,37 @@ def test_what_is_missing_is_not_computed():
     joint = Joint(g=None, data=bare)
     text = models.text(joint)
     assert "f and g agree on one map: not computed" in text
-    assert "gap of the likelihoods: not computed" in text
+    assert "divergence of the two distributions: not computed" in text
     assert "g: the representation" not in text
     outline(models.page(joint))
     assert "not computed" in models.document(joint)
+
+
+def test_every_class_is_shown_for_f_and_g_at_once():
+    rows = models.text(Joint()).splitlines()
+    (absent,) = (row.split() for row in rows if row.startswith("identity ") and "n/a" in row)
+    assert absent == ["identity", "-", "-", "-", "-", "n/a"]
+    (affine,) = (row for row in rows if row.startswith("affine ") and "73.0%" in row)
+    for text in ("<0.0001%", "72.0 to 74.0%", "not computed"):
+        assert text in affine
+        assert text.replace("<", "&lt;") in models.page(Joint())
+
+
+def test_divergences_below_rounding_are_zero():
+    data = found("affine") | {"likelihood": {"gap": 3e-17, "unit": "nats"}}
+    assert "divergence of the two distributions: 0 nats" in models.text(Joint(data=data))
+
+
+def test_what_compare_models_returns_is_understood(rng, tmp_path):
+    f, g = rng.standard_normal((300, 3)), rng.standard_normal((40, 3))
+    A = np.array([[2.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    joint = compare_models(from_arrays(f, g), from_arrays(f @ A, g @ A))
+    joint.to_html(tmp_path / "joint.html")
+    page = (tmp_path / "joint.html").read_text(encoding="utf-8")
+    assert outline(page).text["h1"] == ["Not the same model."]
+    assert joint.conclusion.split(".")[0] in page
+    assert joint.conclusion in str(joint)
+    assert "# Not the same model." in joint.to_markdown()
 
 
 def test_the_section_stands_on_any_page():

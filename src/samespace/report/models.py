@@ -12,8 +12,11 @@ that one: an object with the two comparisons as ``f`` and ``g``, and ``to_dict()
 ``agreement``
     How far f's map A and g's map are from inverse transposes of each other, as
     g* = A^-T g' + b demands: ``unexplained`` (share of g* that A^-T g' + b leaves), ``holds``, ``reason``.
+``classes``
+    Class to its joint result: ``f_unexplained``, ``g_unexplained``, ``g_interval`` (``low``,
+    ``high``), ``f_from_g``, ``offset``, ``applies``, ``holds``, ``reason``.
 ``likelihood``
-    ``old``, ``new``, ``gap`` and their ``unit``.
+    ``old`` and ``new`` (mean log-likelihoods), ``gap`` (divergence of the distributions), ``unit``.
 ``diversity``
     Side ("old", "new") to a mapping of what was measured: rank, condition number, verdict.
 ``bounds``
@@ -31,7 +34,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from samespace.report import html, markdown, terminal, words
-from samespace.report.numerals import NOT_COMPUTED, plain, share
+from samespace.report.numerals import NOT_COMPUTED, interval, plain, share
 from samespace.report.recipes import Recipe
 
 if TYPE_CHECKING:
@@ -47,14 +50,16 @@ _HEADLINES = {
     "undecided": "Cannot be decided yet.",
 }
 _ACTIONS = {
-    "none": "Carry nothing over from one to the other: neither f nor g means the same.",
+    "none": "Carry nothing over from one model to the other: no one map serves both f and g.",
     "undecided": "Compare on more inputs and labels, or on more diverse ones.",
 }
 _CARRY = "Map f by A and g by its inverse transpose, both or neither: one alone changes p(y | x)."
 _CALL = Recipe(
     "In Python", "python", "import samespace as ss\n\njoint = ss.compare_models(old, new, inputs)"
 )
-_BOUND = ("measured", "at most", "kept", "meaning")
+_CLASS = ("map", "f misses", "g, by f's map", "interval", "f, by g's map", "holds")
+_ROUNDING = 1e-12  # of log-likelihoods in double precision
+_BOUND = ("bound", "measured", "at most", "kept", "meaning")
 
 
 class Joint(Protocol):
@@ -127,6 +132,8 @@ def text(joint: Joint) -> str:
             *(f"  {terminal.printable(said[key])}" for key in ("meaning", "reason") if said[key]),
             f"  {said['action']}",
             "",
+            *(terminal.aligned([_CLASS, *basis["classes"]]) if basis["classes"] else []),
+            "",
             *map(terminal.printable, lines),
             *(f"\n{title}\n{terminal.text(result)}" for title, result in _parts(joint)),
         ]
@@ -142,9 +149,10 @@ def document(joint: Joint) -> str:
         f"**Joint verdict: {found['verdict']['name']}.** {markdown.inert(said['meaning'])}",
         markdown.inert(said["reason"]),
         f"**{said['action']}**",
+        *([_table(_CLASS, basis["classes"])] if basis["classes"] else []),
         _table(["what the verdict rests on", ""], basis["facts"]),
         *([_table(["diversity", "old", "new"], basis["diversity"])] if basis["diversity"] else []),
-        *([_table(["bound", *_BOUND], basis["bounds"])] if basis["bounds"] else []),
+        *([_table(_BOUND, basis["bounds"])] if basis["bounds"] else []),
     ]
     for title, result in _parts(joint):
         parts += [f"# {title}", markdown.summary(result)]
@@ -174,15 +182,31 @@ def _view(found: Mapping[str, Any]) -> dict[str, Any]:
             (f"log-likelihood, {side}", _with_unit(likelihood.get(side), unit))
             for side in ("old", "new")
         ),
-        ("gap of the likelihoods", _with_unit(likelihood.get("gap"), unit)),
+        ("divergence of the two distributions", _with_unit(likelihood.get("gap"), unit)),
     ]
     return {
         "facts": facts,
         "agreement": agreement.get("reason") or "",
         "diversity": _diversity(found.get("diversity") or {}),
         "bounds": [_bound(bound) for bound in found.get("bounds") or ()],
-        "columns": _BOUND,
+        "classes": [_joint_class(name, one) for name, one in (found.get("classes") or {}).items()],
+        "headings": {"classes": _CLASS, "diversity": ("", "old", "new"), "bounds": _BOUND},
     }
+
+
+def _joint_class(name: str, one: Mapping[str, Any]) -> list[str]:
+    """One class asked of f and g at once, as a row."""
+    if not one.get("applies", True):
+        return [name, *["-"] * 4, words.STATUSES["absent"]]
+    span = one.get("g_interval") or {}
+    return [
+        name,
+        share(one.get("f_unexplained")),
+        share(one.get("g_unexplained")),
+        interval(span.get("low"), span.get("high")),
+        share(one.get("f_from_g")),
+        words.STATUSES[words.status(applies=True, holds=one.get("holds"))],
+    ]
 
 
 def _diversity(sides: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
@@ -203,7 +227,9 @@ def _yes(holds: bool | None) -> str:
 
 
 def _with_unit(value: float | None, unit: str) -> str:
-    return plain(value) if value is None else f"{plain(value)} {unit}".strip()
+    if value is None:
+        return NOT_COMPUTED
+    return f"{plain(0 if abs(value) < _ROUNDING else value)} {unit}".strip()
 
 
 def _table(heading: Sequence[str], body: Sequence[Sequence[str]]) -> str:
