@@ -27,7 +27,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
 FLOOR: dict[str, int] = {room: i for i, floor in enumerate(FLOORS) for room in floor}
 
 # A result knows how to show itself: the one import upwards, inside the methods that write a report.
-UPWARDS_INSIDE_FUNCTIONS = frozenset({("compare", "report")})
+UPWARDS_INSIDE_FUNCTIONS = frozenset({("compare", "report"), ("family", "report")})
 
 # Torch trains and reads models. Everything else takes torch tensors through the array API, never by name.
 TORCH_PACKAGES = frozenset({"torch", "torchmetrics", "transformers", "lightning", "triton"})
