@@ -7,7 +7,7 @@ R^2 and the null, because they share each fold's training moments and their one 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from samespace.inference import Null, repaired_cross_moment, repaired_error
 from samespace.maps import Affine, Identity, Map, Orthogonal, Permutation
 from samespace.maps.affine import RIDGES, RidgePath
 from samespace.maps.base import bias_through_means, squared_error
+from samespace.parallel import side_by_side
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,6 +48,7 @@ class ClassFit:
     name: str
     map: Map
     held_out: Float[Array, " k"]
+    correction: float
     in_sample: float
     null: Null
     parameters: float
@@ -72,53 +74,111 @@ class LatticeFit:
 
 def fit_lattice(moments: Moments, *, seed: int, progress: Progress | None = None) -> LatticeFit:
     """Fit every class that applies to all rows and to each training fold; test it on the fold."""
-    folds = [k for k in range(moments.folds) if moments.fold(k).n]
-    pairs = [(moments.without(k), moments.fold(k)) for k in folds]
-    paths = []
-    errors = np.zeros((len(pairs), len(RIDGES)))
-    for i, (train, test) in enumerate(pairs):
-        paths.append(RidgePath.of(train))
-        errors[i] = paths[i].squared_errors(test, RIDGES)
-        if progress is not None:
-            progress("fitting folds", i + 1, 2 * len(pairs))
-    best = int(errors.sum(axis=0).argmin())
-    ridge = RIDGES[best]
+    filled = [k for k in range(moments.folds) if moments.fold_size(k)]
+    steps = _Steps(progress, total=2 * len(filled) + _NULL_DRAWS)
+    width = max(moments.d_x, moments.d_y)
 
-    held_out: dict[str, list[float]] = {name: [] for name in applicable(moments)}
-    dimension_errors = np.zeros(moments.d_y)
-    for i, (path, (train, test)) in enumerate(zip(paths, pairs, strict=True)):
-        fits = fit_classes(train, path, ridge)
-        for name, fitted in fits.items():
-            held_out[name].append(squared_error(test, fitted))
-        dimension_errors += errors_per_dimension(test, fits["affine"])
-        if progress is not None:
-            progress("fitting folds", len(pairs) + i + 1, 2 * len(pairs))
+    def split(k: int) -> Fold:
+        return steps.done(Fold(RidgePath.of(moments.without(k)), moments.fold(k)))
 
+    folds: list[Fold] = list(side_by_side(split, filled, width=width))
+    ridge = best_ridge(folds)
+
+    def test_on(fold: Fold) -> FoldErrors:
+        return steps.done(fold_errors(fold, ridge, moments))
+
+    tested = list(side_by_side(test_on, folds, width=width))
     whole = RidgePath.of(moments)
     values_y, vectors_y = np.linalg.eigh(moments.Syy)
-    root_y = vectors_y * np.sqrt(np.maximum(values_y, 0.0))
-    nulls = null_errors(moments, paths, pairs, root_y, ridge, rng=np.random.default_rng(seed))
-    total = float(values_y.sum())
+    root_y = vectors_y * np.sqrt(np.maximum(values_y, 0.0) / moments.n)
+    draws = [
+        NullDraw(folds[i % len(folds)], np.random.default_rng([seed, i])) for i in range(_NULL_DRAWS)
+    ]
+
+    def repair(draw: NullDraw) -> dict[str, float]:
+        return steps.done(null_shares(draw, root_y, ridge, moments))
+
+    nulls = list(side_by_side(repair, draws, width=width))
+    total = unbiased_total(moments)
     classes = {
         name: ClassFit(
             name,
             fitted,
-            np.array(held_out[name]),
+            np.array([errors.by_class[name] for errors in tested]),
+            squared_error(moments, fitted) - np.mean([e.everywhere[name] for e in tested]),
             squared_error(moments, fitted) / total,
-            nulls[name],
+            Null.of([null[name] for null in nulls]),
             parameters(name, whole, moments.d_y, ridge),
         )
         for name, fitted in fit_classes(moments, whole, ridge).items()
     }
     return LatticeFit(
         classes,
-        np.array([total_error(test, moments) for _, test in pairs]),
-        share_per_dimension(dimension_errors, np.diag(moments.Syy)),
+        np.array([total_error(fold.test, moments) for fold in folds]) * total / values_y.sum(),
+        share_per_dimension(
+            np.sum([errors.by_dimension for errors in tested], axis=0), np.diag(moments.Syy)
+        ),
         ridge,
         whole.values,
         values_y,
         moments.n,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """A training set, decomposed, and the rows left out of it."""
+
+    path: RidgePath
+    test: Moments
+
+
+@dataclass(frozen=True, eq=False)
+class FoldErrors:
+    """Squared errors of the maps fitted without one fold: on it by class and, for the affine map, by target
+    dimension; and by class on all rows, which tells what the missing fold cost the fit."""
+
+    by_class: dict[str, float]
+    by_dimension: Float[Array, " d_y"]
+    everywhere: dict[str, float]
+
+
+@dataclass(frozen=True, eq=False)
+class NullDraw:
+    """One random re-pairing of one fold's rows."""
+
+    fold: Fold
+    rng: np.random.Generator
+
+
+class _Steps:
+    """Counts finished steps and passes them on."""
+
+    def __init__(self, progress: Progress | None, *, total: int) -> None:
+        self._progress, self._total, self._count = progress, total, 0
+
+    def done(self, value: Any) -> Any:
+        """Count one step; hand its value on."""
+        self._count += 1
+        if self._progress is not None:
+            self._progress("fitting folds", self._count, self._total)
+        return value
+
+
+def best_ridge(folds: list[Fold]) -> float:
+    """The penalty with the smallest held-out error over all folds."""
+    width = max(folds[0].test.d_x, folds[0].test.d_y)
+    errors = side_by_side(lambda f: f.path.squared_errors(f.test, RIDGES), folds, width=width)
+    return RIDGES[int(np.sum(list(errors), axis=0).argmin())]
+
+
+def fold_errors(fold: Fold, ridge: float, everything: Moments) -> FoldErrors:
+    """Test every class, fitted on the training rows, on the rows left out."""
+    fits = fit_classes(fold.path.moments, fold.path, ridge)
+    by_dimension = errors_per_dimension(fold.test, fits["affine"])
+    by_class = {name: squared_error(fold.test, one) for name, one in fits.items() if name != "affine"}
+    everywhere = {name: squared_error(everything, one) for name, one in fits.items()}
+    return FoldErrors(by_class | {"affine": float(by_dimension.sum())}, by_dimension, everywhere)
 
 
 def applicable(moments: Moments) -> tuple[str, ...]:
@@ -140,6 +200,11 @@ def total_error(test: Moments, everything: Moments) -> float:
     """Squared distance of the test rows from the mean of all: over the folds it adds up to tr Syy."""
     gap = test.mean_y - everything.mean_y
     return float(np.trace(test.Syy)) + test.n * float(gap @ gap)
+
+
+def unbiased_total(moments: Moments) -> float:
+    """Squared distance of the rows from the true mean, as far as they tell: n/(n-1) times that from their own."""
+    return float(np.trace(moments.Syy)) * moments.n / (moments.n - 1)
 
 
 def errors_per_dimension(test: Moments, fitted: Map) -> Float[Array, " d_y"]:
@@ -171,26 +236,17 @@ def parameters(name: str, path: RidgePath, d_y: int, ridge: float) -> float:
     return 2.0 * d_y if name == "permutation" else 0.0
 
 
-def null_errors(
-    moments: Moments,
-    paths: list[RidgePath],
-    pairs: list[tuple[Moments, Moments]],
-    root_y: Float[Array, "d_y d_y"],
-    ridge: float,
-    *,
-    rng: np.random.Generator,
-) -> dict[str, Null]:
-    """Held-out shares when the rows of training and test sets are paired at random."""
-    draws: dict[str, list[float]] = {name: [] for name in applicable(moments)}
-    for i in range(_NULL_DRAWS):
-        path, (train, test) = paths[i % len(paths)], pairs[i % len(paths)]
-        root_x = path.vectors * np.sqrt(np.maximum(path.values, 0.0))
-        cross = repaired_cross_moment(root_x, root_y * np.sqrt(train.n / moments.n), train.n, rng)
-        repaired = train.with_cross(cross)
-        shuffled = replace(path, moments=repaired, rotated=path.vectors.T @ cross)
-        for name, fitted in fit_classes(repaired, shuffled, ridge).items():
-            draws[name].append(repaired_error(test, fitted, rng) / total_error(test, moments))
+def null_shares(
+    draw: NullDraw, root_y: Float[Array, "d_y d_y"], ridge: float, moments: Moments
+) -> dict[str, float]:
+    """Held-out share of each class when the rows of training and test set are paired at random."""
+    path, test, train = draw.fold.path, draw.fold.test, draw.fold.path.moments
+    root_x = path.vectors * np.sqrt(np.maximum(path.values, 0.0))
+    cross = repaired_cross_moment(root_x, root_y * np.sqrt(train.n), train.n, draw.rng)
+    repaired = train.with_cross(cross)
+    shuffled = replace(path, moments=repaired, rotated=path.vectors.T @ cross)
+    total = total_error(test, moments)
     return {
-        name: Null(float(np.mean(u)), float(np.min(u)), float(np.max(u)))
-        for name, u in draws.items()
+        name: repaired_error(test, fitted, draw.rng) / total
+        for name, fitted in fit_classes(repaired, shuffled, ridge).items()
     }

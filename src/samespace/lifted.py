@@ -27,20 +27,28 @@ def translate(
 ) -> Float[Array, "w w"]:
     """Gram matrix of the rows ``z + shift``, from the Gram matrix of the rows z.
 
-    With z' = z + s: ``|x'|^2 = |x|^2 + 2 x.s_x + |s_x|^2``, so the lift moves by a matrix that differs from
-    the identity in three columns and one row; it is applied to the columns, then to the rows.
+    With z' = z + s the lift moves by ``|x'|^2 = |x|^2 + 2 x.s_x + |s_x|^2``: a linear map M of the lifted row
+    that changes the three head columns and adds s, times the constant, to the rest. The result is M'GM.
     """
     x, y = slice(HEAD, HEAD + d_x), slice(HEAD + d_x, None)
     s_x, s_y = shift[:d_x], shift[d_x:]
+    head_map = np.zeros((len(gram), HEAD))
+    head_map[[ONE, NORM_X, NORM_Y], [ONE, NORM_X, NORM_Y]] = 1.0
+    head_map[ONE, NORM_X], head_map[ONE, NORM_Y] = s_x @ s_x, s_y @ s_y
+    head_map[x, NORM_X], head_map[y, NORM_Y] = 2 * s_x, 2 * s_y
 
-    def move_columns(g: Array) -> Array:
-        moved: Array = g.copy()
-        moved[:, NORM_X] += 2 * (g[:, x] @ s_x) + (s_x @ s_x) * g[:, ONE]
-        moved[:, NORM_Y] += 2 * (g[:, y] @ s_y) + (s_y @ s_y) * g[:, ONE]
-        moved[:, HEAD:] += np.outer(g[:, ONE], shift)
-        return moved
-
-    return move_columns(move_columns(gram).T)
+    head = head_map.T @ gram
+    sums, n = gram[ONE, HEAD:], gram[ONE, ONE]
+    moved = np.empty_like(gram)
+    moved[:HEAD, :HEAD] = head @ head_map
+    moved[:HEAD, HEAD:] = head[:, HEAD:] + np.outer(head[:, ONE], shift)
+    moved[HEAD:, :HEAD] = moved[:HEAD, HEAD:].T
+    # s sums' + sums s' + n s s', as two outer products of which centring makes one vanish.
+    rest = sums + n * shift
+    np.subtract(gram[HEAD:, HEAD:], np.outer(sums, -shift), out=moved[HEAD:, HEAD:])
+    if rest.any():
+        moved[HEAD:, HEAD:] += np.outer(shift, rest)
+    return moved
 
 
 def centre(gram: Float[Array, "w w"], *, d_x: int) -> tuple[Array, Array]:

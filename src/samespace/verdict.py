@@ -119,7 +119,8 @@ class _Shares:
 
 
 def _shares(fit: LatticeFit, name: str, rule: Rule) -> _Shares:
-    held_out = share_over_folds(fit.classes[name].held_out, fit.totals, level=rule.level)
+    one = fit.classes[name]
+    held_out = share_over_folds(one.held_out, fit.totals, one.correction, level=rule.level)
     return _Shares(held_out, _corrected(fit, name))
 
 
@@ -132,9 +133,14 @@ def _corrected(fit: LatticeFit, name: str) -> float | None:
 
 def _judge_class(fit: LatticeFit, name: str, affine: _Shares, rule: Rule) -> ClassResult:
     one, mine = fit.classes[name], _shares(fit, name, rule)
-    u, interval = mine.held_out.estimate, mine.held_out.interval
+    # Rounding alone can leave an exact fit below zero.
+    u, interval = max(mine.held_out.estimate, 0.0), mine.held_out.interval
+    widest = fit.classes["affine"]
     excess = share_over_folds(
-        one.held_out - fit.classes["affine"].held_out, fit.totals, level=rule.level
+        one.held_out - widest.held_out,
+        fit.totals,
+        one.correction - widest.correction,
+        level=rule.level,
     )
     slack = interval.half_width
     floor = 1 - rule.floor

@@ -61,6 +61,13 @@ class Affine(Map):
         inverse = np.linalg.inv(self.matrix)
         return inverse, -self.bias @ inverse
 
+    def push(self, S: Array) -> Array:
+        pushed: Array = self.matrix.T @ S @ self.matrix
+        return pushed
+
+    def spread(self, S: Array) -> float:
+        return float(np.vdot(self.matrix, S @ self.matrix))
+
     def _details(self) -> dict[str, Any]:
         return {"ridge": self.ridge}
 
@@ -77,9 +84,7 @@ class RidgePath:
     @classmethod
     def of(cls, moments: Moments) -> RidgePath:
         """Decompose once."""
-        from scipy.linalg import eigh
-
-        values, vectors = eigh(moments.Sxx, driver="evd", check_finite=False)
+        values, vectors = np.linalg.eigh(moments.Sxx)
         return cls(moments, values, vectors, vectors.T @ moments.Sxy)
 
     @property

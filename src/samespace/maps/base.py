@@ -51,6 +51,14 @@ class Map(ABC):
         """Matrix and bias of the inverse; raises NoInverseError where there is none."""
 
     @abstractmethod
+    def push(self, S: Float[Array, "d_x d_x"]) -> Float[Array, "d_y d_y"]:
+        """Covariance A'SA of the mapped rows, S being that of the rows."""
+
+    @abstractmethod
+    def spread(self, S: Float[Array, "d_x d_x"]) -> float:
+        """Trace of :meth:`push`, in the cheapest way that the class allows."""
+
+    @abstractmethod
     def _details(self) -> dict[str, Any]:
         """JSON-able fields beyond matrix and bias, as the constructor takes them."""
 
@@ -106,12 +114,16 @@ class Map(ABC):
 
 def squared_error(moments: Moments, fitted: Map) -> float:
     """Sum of squared residuals of the rows behind ``moments`` under a map, from the moments alone."""
-    A = fitted.matrix
-    spread = float(np.trace(moments.Syy)) - 2 * float(np.vdot(A, moments.Sxy))
-    spread += float(np.vdot(A, moments.Sxx @ A))
-    offset = moments.mean_y - moments.mean_x @ A - fitted.bias
+    spread = float(np.trace(moments.Syy)) - 2 * float(np.vdot(fitted.matrix, moments.Sxy))
+    spread += fitted.spread(moments.Sxx)
     # Rounding alone can push an exact fit below zero.
-    return max(spread, 0.0) + moments.n * float(offset @ offset)
+    return max(spread, 0.0) + offset_error(moments, fitted)
+
+
+def offset_error(moments: Moments, fitted: Map) -> float:
+    """The part of the squared error that comes from the rows' mean missing its place."""
+    offset = moments.mean_y - moments.mean_x @ fitted.matrix - fitted.bias
+    return moments.n * float(offset @ offset)
 
 
 def bias_through_means(moments: Moments, matrix: Float[Array, "d_x d_y"]) -> Float[Array, " d_y"]:

@@ -38,5 +38,11 @@ class Identity(Map):
     def _invert(self) -> tuple[Array, Array]:
         return self.matrix, self.bias
 
+    def push(self, S: Array) -> Array:
+        return S
+
+    def spread(self, S: Array) -> float:
+        return float(np.trace(S))
+
     def _details(self) -> dict[str, Any]:
         return {}

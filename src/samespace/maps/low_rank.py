@@ -73,6 +73,13 @@ class LowRank(Map):
     def _invert(self) -> tuple[Array, Array]:
         raise no_inverse(self.kind, f"it keeps {self.rank} of {self.d_x} dimensions")
 
+    def push(self, S: Array) -> Array:
+        pushed: Array = self.matrix.T @ S @ self.matrix
+        return pushed
+
+    def spread(self, S: Array) -> float:
+        return float(np.vdot(self.matrix, S @ self.matrix))
+
     def _details(self) -> dict[str, Any]:
         return {"ridge": self.ridge, "rank": self.rank}
 

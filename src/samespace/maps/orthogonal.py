@@ -70,6 +70,15 @@ class Orthogonal(Map):
         inverse = self.matrix.T / self.scale**2
         return inverse, -self.bias @ inverse
 
+    def push(self, S: Array) -> Array:
+        pushed: Array = self.matrix.T @ S @ self.matrix
+        return pushed
+
+    def spread(self, S: Array) -> float:
+        if self.d_x <= self.d_y:  # an isometry up to its scale
+            return self.scale**2 * float(np.trace(S))
+        return float(np.vdot(self.matrix, S @ self.matrix))
+
     def _details(self) -> dict[str, Any]:
         return {"scale": self.scale}
 
@@ -96,5 +105,5 @@ def polar_factor(M: Float[Array, "a b"]) -> Float[Array, "a b"]:
 
 
 def _best_scale(moments: Moments, rotation: Float[Array, "d_x d_y"]) -> float:
-    spread = float(np.vdot(rotation, moments.Sxx @ rotation))
+    spread = Orthogonal(rotation, moments.mean_y, 1.0).spread(moments.Sxx)
     return float(np.vdot(rotation, moments.Sxy)) / spread if spread > 0 else 0.0

@@ -73,6 +73,13 @@ class Permutation(Map):
         inverse[np.arange(self.d_y), self.order] = 1 / self.scales
         return inverse, -self.bias @ inverse
 
+    def push(self, S: Array) -> Array:
+        pushed: Array = S[np.ix_(self.order, self.order)] * np.outer(self.scales, self.scales)
+        return pushed
+
+    def spread(self, S: Array) -> float:
+        return float(self.scales**2 @ np.diag(S)[self.order])
+
     def _details(self) -> dict[str, Any]:
         return {}
 
