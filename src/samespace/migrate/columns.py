@@ -30,6 +30,7 @@ class ParquetLayout(Layout):
     @classmethod
     def plan(cls, source: Source, shape: tuple[int, int], dtype: str) -> Self:
         if isinstance(source, ParquetSource):
+            _check_columns(source)
             return cls(shape, dtype, source=source)
         return cls(shape, dtype, source.beside)
 
@@ -98,6 +99,28 @@ def _first_schema(source: ParquetSource) -> pa.Schema:
     return pq.read_schema(source.paths[0])
 
 
+def _check_columns(source: ParquetSource) -> None:
+    """Refuse now, not after all the arithmetic, files whose other columns differ."""
+    import pyarrow.parquet as pq
+
+    first = _first_schema(source)
+    for path in source.paths[1:]:
+        schema = pq.read_schema(path)
+        for name in sorted({*first.names, *schema.names} - {source.column}):
+            if name not in schema.names or name not in first.names:
+                differs = f"only one has column '{name}'"
+            elif schema.field(name).type != first.field(name).type:
+                differs = (
+                    f"column '{name}' is {schema.field(name).type}, not {first.field(name).type}"
+                )
+            else:
+                continue
+            raise FormatError(
+                f"{path} does not fit the first file: {differs}. Write a folder (a name without suffix), "
+                "which gets one file for each, or make the columns agree."
+            )
+
+
 def _codec(path: Path) -> str:
     import pyarrow.parquet as pq
 
@@ -112,14 +135,7 @@ def _read(path: Path, schema: pa.Schema, rows: int) -> Iterator[pa.Table]:
 
     with pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20) as file:
         for batch in file.iter_batches(rows, columns=schema.names):
-            table = pa.Table.from_batches([batch])
-            try:
-                yield table.select(schema.names).cast(schema)
-            except (pa.ArrowException, KeyError, ValueError) as error:
-                raise FormatError(
-                    f"{path} has other columns than the first file ({error}). Write the output as a "
-                    "folder, one file for each, or drop the columns that differ."
-                ) from error
+            yield pa.Table.from_batches([batch]).select(schema.names)
 
 
 def _no_columns(rows: int) -> pa.Table:

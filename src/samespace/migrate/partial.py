@@ -68,6 +68,7 @@ class Partial:
 
     def __enter__(self) -> Self:
         self._file: BinaryIO = self.rows_path.open("r+b" if self.rows_path.exists() else "w+b")
+        self._lock()
         end = len(self._header) + self.done * self._row_bytes
         if self.rows_path.stat().st_size < end:
             self.done, end = 0, len(self._header)  # the rows were taken away: begin again
@@ -89,6 +90,20 @@ class Partial:
                 self.checkpoint()
         finally:
             self._file.close()
+
+    def _lock(self) -> None:
+        """Keep a second process out; the system lets go when this one ends, however it ends."""
+        try:
+            import fcntl
+        except ImportError:  # Windows, where a second process is not noticed
+            return
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            self._file.close()
+            raise InterruptedWorkError(
+                f"another process is writing {self._output}. Wait for it, or name another output."
+            ) from error
 
     def append(self, rows: Float[Array, "k d"]) -> None:
         """Write rows; from time to time make sure that they are on the disk."""
