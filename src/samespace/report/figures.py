@@ -39,7 +39,7 @@ _STYLE: Any = {
     "text.parse_math": False,  # a dollar sign in a file name is a dollar sign
 }
 _MARKS = {"holds": ("o", "#0f6b57"), "fails": ("X", "#a8321f"), "undecided": ("D", "#a86e00")}
-_BLUE, _VIOLET, _GREY = "#3346a8", "#8d7fb0", "#b9b4a9"
+_BLUE, _PALE, _VIOLET, _GREY = "#3346a8", "#9aa5de", "#8d7fb0", "#b9b4a9"
 _SMALLEST = 1e-6
 
 
@@ -94,7 +94,7 @@ def r2(result: Comparison) -> Figure:
     lowest = max(-1.0, min(0.0, float(values.min(initial=0.0))))
     clipped = np.maximum(values, lowest)
     axes.bar(
-        np.arange(1, len(values) + 1), clipped, width=0.9 if len(values) < 80 else 1.0, color=_BLUE
+        np.arange(1, len(values) + 1), clipped, width=0.9 if len(values) < 80 else 1.0, color=_PALE
     )
     floor = result.settings.floor
     axes.axhline(floor, color="#a8321f", lw=1.4, label=f"floor: {stated(floor)}")

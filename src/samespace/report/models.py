@@ -11,7 +11,7 @@ that one: an object with the two comparisons as ``f`` and ``g``, and ``to_dict()
     In plain words what follows: what the theorem guarantees here and what was found.
 ``agreement``
     How far f's map A and g's map are from inverse transposes of each other, as
-    g* = A^-T g' + b demands: ``unexplained`` (share of g* that A^-T g' + b leaves), ``holds``, ``reason``.
+    g* = g A^-T + c demands: ``unexplained`` (share of g* that g A^-T + c leaves), ``holds``, ``reason``.
 ``classes``
     Class to its joint result: ``f_unexplained``, ``g_unexplained``, ``g_interval`` (``low``,
     ``high``), ``f_from_g``, ``offset``, ``applies``, ``holds``, ``reason``.

@@ -45,7 +45,9 @@ function dimensions(figure, view) {
         width: slot > 4 ? slot - 1.5 : slot + 0.4, y: Math.min(value, y(0)), height: Math.max(1, Math.abs(y(0) - value)) });
     });
     const floor = 1 - view.bounds.floor;
-    element(svg, "line", { class: "floor", x1: left, x2: right, y1: y(floor), y2: y(floor) });
+    for (const name of ["halo", "floor"]) {
+      element(svg, "line", { class: name, x1: left, x2: right, y1: y(floor), y2: y(floor) });
+    }
     indexAxis(svg, place => x(place) + slot / 2, r2.length, { bottom, centre: (left + right) / 2, title: "dimensions of new, best first" });
     const cursor = element(svg, "line", { class: "cursor", y1: top, y2: bottom, visibility: "hidden" });
     inspectable(svg, { count: r2.length, label: "Held-out R² by dimension, best first", describe,

@@ -14,20 +14,24 @@ function intervals(figure, view) {
     const narrow = width < 520;
     const left = narrow ? 8 : 104, right = width - 12, top = 30, bottom = height - 48;
     const x = logarithmic([low, high], [left, right]);
-    drawBounds(svg, view.bounds, x, { left, top, bottom, right });
+    drawZone(svg, view.bounds, x, { left, top, bottom });
     const powers = [];
     for (let power = Math.round(Math.log10(low)); 10 ** power <= high; power += 1) powers.push(10 ** power);
     const step = Math.ceil(powers.length / Math.max(2, Math.floor((right - left) / 62)));
     bottomAxis(svg, x, powers.filter((_, place) => (powers.length - 1 - place) % step === 0), { top, bottom, format: percent,
       title: narrow ? "unexplained share of new, held out (log)" : "share of new's variance left unexplained on held-out rows (log)", centre: (left + right) / 2 });
+    drawBounds(svg, view.bounds, x, { top, bottom });
     classes.forEach((entry, place) => drawClass(svg, entry, x, { y: top + 27 + 54 * place, left, narrow, low }));
   });
 }
 
-function drawBounds(svg, bounds, x, { left, top, bottom, right }) {
-  const limits = [bounds.floor, bounds.tolerance].filter(known);
-  element(svg, "rect", { class: "zone", x: left, y: top, width: Math.max(0, x(Math.min(...limits)) - left), height: bottom - top });
+function drawZone(svg, bounds, x, { left, top, bottom }) {
+  const limit = Math.min(...[bounds.floor, bounds.tolerance].filter(known));
+  element(svg, "rect", { class: "zone", x: left, y: top, width: Math.max(0, x(limit) - left), height: bottom - top });
   element(svg, "text", { x: left + 4, y: top - 8 }, "holds here");
+}
+
+function drawBounds(svg, bounds, x, { top, bottom }) {
   for (const name of ["tolerance", "floor"].filter(name => known(bounds[name]))) {
     element(svg, "line", { class: name, x1: x(bounds[name]), x2: x(bounds[name]), y1: top, y2: bottom });
   }
