@@ -72,8 +72,9 @@ def test_text_is_ascii_and_has_no_negative_zero(value):
         assert not re.fullmatch("-[0.]+%", text)
 
 
-def test_a_degenerate_interval_says_its_value_twice():
-    assert numerals.interval(0.5, 0.5) == "50.0% to 50.0%"
+def test_an_interval_narrower_than_its_digits_says_one_value():
+    assert numerals.interval(0.5, 0.5) == "50.0%"
+    assert numerals.interval(0.25073, 0.25073 + 1e-12) == "25.07%"
     assert numerals.interval(0.0, 0.0) == "0%"
     assert numerals.interval(0.0, 1e-12) == "<0.0001%"
     assert numerals.interval(200.0, 300.0) == "200x to 300x"

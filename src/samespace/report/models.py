@@ -58,6 +58,7 @@ _CALL = Recipe(
     "In Python", "python", "import samespace as ss\n\njoint = ss.compare_models(old, new, inputs)"
 )
 _CLASS = ("map", "f misses", "g, by f's map", "interval", "f, by g's map", "holds")
+_SAID = ("meaning", "reason", "action")
 _ROUNDING = 1e-12  # of log-likelihoods in double precision
 _BOUND = ("bound", "measured", "at most", "kept", "meaning")
 
@@ -129,8 +130,7 @@ def text(joint: Joint) -> str:
     return "\n".join(
         [
             f"joint verdict: {found['verdict']['name'].upper()}. {said['headline']}",
-            *(f"  {terminal.printable(said[key])}" for key in ("meaning", "reason") if said[key]),
-            f"  {said['action']}",
+            *(line for key in _SAID for line in terminal.paragraph(said[key])),
             "",
             *(terminal.aligned([_CLASS, *basis["classes"]]) if basis["classes"] else []),
             "",

@@ -98,10 +98,13 @@ def interval(low: float | None, high: float | None) -> str:
     if max(abs(low), abs(high)) < _SMALLEST:
         return "<0.0001%" if high else "0%"
     if max(abs(low), abs(high)) >= _LARGEST or high == low:
-        return f"{share(low)} to {share(high)}"
-    width, largest = (high - low) * 100, max(abs(low), abs(high)) * 100
-    decimals = min(_decimals(width, digits=2), _decimals(largest, digits=4))
-    return f"{_percent(low, decimals).removesuffix('%')} to {_percent(high, decimals)}"
+        first, last = share(low), share(high)
+    else:
+        width, largest = (high - low) * 100, max(abs(low), abs(high)) * 100
+        decimals = min(_decimals(width, digits=2), _decimals(largest, digits=4))
+        first, last = _percent(low, decimals), _percent(high, decimals)
+    # Ends that read the same are said once: the interval is narrower than its digits.
+    return last if first == last else f"{first.removesuffix('%')} to {last}"
 
 
 def correlation(value: float | None) -> str:

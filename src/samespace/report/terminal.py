@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from samespace.compare import Comparison
     from samespace.verdict import ClassResult
 
+_WIDTH = 88
 _STYLES = {"holds": "bold green", "fails": "red", "undecided": "yellow", "absent": "dim"}
 
 
@@ -29,14 +30,12 @@ def text(result: Comparison) -> str:
         title(result),
         "",
         f"verdict: {result.verdict.name.upper()}. {saying.headline}",
-        *wrap(
-            printable(result.verdict.reason), width=88, initial_indent="  ", subsequent_indent="  "
-        ),
+        *paragraph(result.verdict.reason),
         f"  {saying.action}",
         "",
         *aligned([header(result), *(cells(entry) for entry in result.classes)]),
         "",
-        *wrap(footnote(result), width=88),
+        *wrap(footnote(result), width=_WIDTH),
         *(f"warning: {warning}" for warning in warnings(result)),
     ]
     return "\n".join(lines)
@@ -122,6 +121,11 @@ def aligned(table: Sequence[Sequence[str]]) -> list[str]:
         ).rstrip()
         for line in table
     ]
+
+
+def paragraph(sentence: str) -> list[str]:
+    """A sentence as indented lines."""
+    return wrap(printable(sentence), width=_WIDTH, initial_indent="  ", subsequent_indent="  ")
 
 
 def printable(name: object) -> str:
