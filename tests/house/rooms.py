@@ -19,7 +19,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("family",),
     ("worlds", "learn", "metrics", "estimators", "migrate"),
     ("report",),
-    ("reproduce",),
+    ("demo", "reproduce"),
     ("cli",),
     ("__main__",),
 )
@@ -31,7 +31,7 @@ UPWARDS_INSIDE_FUNCTIONS = frozenset({("compare", "report"), ("family", "report"
 
 # Torch trains and reads models. Everything else takes torch tensors through the array API, never by name.
 TORCH_PACKAGES = frozenset({"torch", "torchmetrics", "transformers", "lightning", "triton"})
-TORCH_ROOMS = frozenset({"worlds", "learn", "metrics", "reproduce"})
+TORCH_ROOMS = frozenset({"worlds", "learn", "metrics", "demo", "reproduce"})
 TORCH_MODULES_OF_FAMILY = "samespace.family."
 
 # What `import samespace` may load: everything else is imported inside the function that needs it.

@@ -139,6 +139,16 @@ def test_users_module_and_loader_resume_inside_an_epoch(tmp_path):
     assert_same(go(checkpoint=tmp_path / "c"), weights(whole))
 
 
+def test_he_start_keeps_the_spread_that_torchs_loses():
+    x = torch.randn(1, 500, 40)
+    spread = {
+        initial: StackedMLP([0], [40] + [80] * 6, initial=initial)(x).var(dim=1).mean()
+        for initial in ("torch", "he")
+    }
+    assert spread["torch"] < 1e-3
+    assert 0.3 < spread["he"] < 6.0
+
+
 def test_stops_when_the_scores_say_so():
     _, history = fit(
         [0], evaluate=lambda model: {"ready": [1.0]}, every=4, stop=lambda s: s["ready"] == [1.0]
@@ -175,6 +185,8 @@ def test_errors_say_what_to_do(tmp_path):
         Recipe(steps=0)
     with pytest.raises(OptionError, match="at least one seed and two widths"):
         StackedMLP([], [2, 3])
+    with pytest.raises(OptionError, match="got initial='zeros'"):
+        StackedMLP([0], [2, 3], initial="zeros")
     with pytest.raises(OptionError, match="one seed per member"):
         WorldStream([lambda g: None], [0, 1])
     with pytest.raises(OptionError, match="generator of its own"):

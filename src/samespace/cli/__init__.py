@@ -8,8 +8,10 @@ import typer
 
 from samespace.cli.apply import apply
 from samespace.cli.compare import compare
+from samespace.cli.demo import demo
 from samespace.cli.errors import Commands
 from samespace.cli.gate import gate
+from samespace.cli.reproduce import reproduce
 
 app = typer.Typer(
     name="samespace",
@@ -38,9 +40,11 @@ def _root(
     """Tell whether two models learned the same representation, up to which map, and hand you the map."""
 
 
+app.command()(demo)
 app.command()(compare)
 app.command()(gate)
 app.command()(apply)
+app.command()(reproduce)
 
 
 def main() -> None:

@@ -81,9 +81,10 @@ class _Bars:
                 return
             self._bars = _rich_bars(self._unit)
             self._bars.start()
-        if stage not in self._tasks:
-            self._tasks[stage] = self._bars.add_task(stage, total=total or None)
-        self._bars.update(self._tasks[stage], completed=done, total=total or None)
+        name = stage.partition(":")[0]
+        if name not in self._tasks:
+            self._tasks[name] = self._bars.add_task(stage, total=total or None)
+        self._bars.update(self._tasks[name], completed=done, total=total or None, description=stage)
 
     def close(self) -> None:
         """Leave the terminal as it was."""
@@ -132,7 +133,7 @@ class _Lines:
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         now = time.monotonic()
-        begun, before = self._begun.setdefault(stage, (now, done))
+        begun, before = self._begun.setdefault(stage.partition(":")[0], (now, done))
         if now - self._last < LINE_EVERY_SECONDS and done != total:
             return
         self._last = now

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from torch import nn
@@ -16,22 +16,32 @@ if TYPE_CHECKING:
     from jaxtyping import Float
     from torch import Tensor
 
+Initial = Literal["torch", "he"]
+
 
 class StackedLinear(nn.Module):
     """K linear layers in one: row k of the input goes through weights k, `x[k] @ weight[k] + bias[k]`.
 
-    A member's weights are drawn from a generator seeded by that member's seed alone, uniformly
-    within 1 / sqrt(d_in) as torch's own linear layer draws them, so a member is the same whoever
-    it is stacked with.
+    A member's weights are drawn from its own generator alone, so a member is the same whoever it is
+    stacked with. "torch" draws weights and biases uniformly within 1 / sqrt(d_in), as torch's own linear
+    layer does; "he" draws weights within sqrt(6 / d_in), which keeps the spread of rectified
+    activations from layer to layer, and starts biases at zero.
     """
 
-    def __init__(self, generators: Sequence[torch.Generator], d_in: int, d_out: int) -> None:
+    def __init__(
+        self,
+        generators: Sequence[torch.Generator],
+        d_in: int,
+        d_out: int,
+        *,
+        initial: Initial = "torch",
+    ) -> None:
         super().__init__()
-        bound = 1.0 / math.sqrt(d_in)
         drawn = torch.stack([torch.rand(d_in + 1, d_out, generator=g) for g in generators])
-        drawn = (2.0 * drawn - 1.0) * bound
+        drawn = (2.0 * drawn - 1.0) * math.sqrt((6.0 if initial == "he" else 1.0) / d_in)
+        bias = torch.zeros_like(drawn[:, -1:]) if initial == "he" else drawn[:, -1:].clone()
         self.weight = nn.Parameter(drawn[:, :-1].clone())
-        self.bias = nn.Parameter(drawn[:, -1:].clone())
+        self.bias = nn.Parameter(bias)
 
     def forward(self, x: Float[Tensor, "k n d_in"]) -> Float[Tensor, "k n d_out"]:
         return torch.baddbmm(self.bias, x, self.weight)
@@ -50,6 +60,10 @@ class StackedMLP(nn.Module):
         Slope of the rectifier on the negative side.
     head
         What the last layer's output goes through: a `SphereHead`, a `BoxHead`, any module, or None.
+    initial
+        How weights start, see `StackedLinear`. From "torch", a deep encoder's outputs hardly vary with
+        its inputs, and a contrastive loss has to find the latents one after the other from there;
+        "he" starts them apart.
 
     Examples
     --------
@@ -65,8 +79,11 @@ class StackedMLP(nn.Module):
         *,
         slope: float = 0.01,
         head: nn.Module | None = None,
+        initial: Initial = "torch",
     ) -> None:
         super().__init__()
+        if initial not in ("torch", "he"):
+            raise OptionError(f"Weights start as by 'torch' or 'he'; got initial={initial!r}.")
         if not seeds or len(widths) < 2:
             raise OptionError(
                 "A stacked MLP needs at least one seed and two widths (input and output); got "
@@ -74,7 +91,8 @@ class StackedMLP(nn.Module):
             )
         generators = generators_of(seeds)
         self.layers = nn.ModuleList(
-            StackedLinear(generators, d_in, d_out) for d_in, d_out in pairwise(widths)
+            StackedLinear(generators, d_in, d_out, initial=initial)
+            for d_in, d_out in pairwise(widths)
         )
         self.slope = slope
         self.head = head if head is not None else nn.Identity()

@@ -120,7 +120,7 @@ def train(
     seconds
         Least time between two checkpoints.
     progress
-        Called as progress("training", steps done, steps in all).
+        Called as progress("training: " and the members' latest scores, steps done, steps in all).
 
     Notes
     -----
@@ -139,7 +139,7 @@ def train(
             run.record(scores)
             run.stopped = stop is not None and stop(scores)
         if progress is not None:
-            progress("training", run.step, recipe.steps)
+            progress(_stage(run.history), run.step, recipe.steps)
         over = run.stopped or run.step == recipe.steps
         if checkpoint is not None and (over or time.monotonic() - saved_at > seconds):
             run.save(checkpoint)
@@ -223,6 +223,15 @@ class _Run:
         return (
             f"{self.recipe}, {sum(math.prod(s) for s in shapes.values())} weights in {len(shapes)}"
         )
+
+
+def _stage(history: History) -> str:
+    """Name the stage, with the members' latest scores."""
+    latest = history.scores[-1] if history.scores else {}
+    shown = [
+        f"{name} {' '.join(f'{one:.3g}' for one in values)}" for name, values in latest.items()
+    ]
+    return ": ".join(["training", ", ".join(shown)]) if shown else "training"
 
 
 def _scores(model: nn.Module, evaluate: Callable[[nn.Module], Scores] | None) -> Scores:

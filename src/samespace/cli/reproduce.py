@@ -1,0 +1,108 @@
+"""``samespace reproduce``: make a published table or figure again, in pieces that may be interrupted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from samespace.cli.errors import say
+from samespace.cli.options import Json, Verbose
+from samespace.cli.outputs import show
+from samespace.cli.progress import reporting
+from samespace.errors import OptionError
+
+if TYPE_CHECKING:
+    from samespace.reproduce import Reproduction
+
+
+def reproduce(
+    paper: Annotated[
+        str | None, typer.Argument(metavar="PAPER", help="Such as zimmermann-2021.")
+    ] = None,
+    figure: Annotated[str | None, typer.Argument(metavar="FIGURE", help="Such as table1.")] = None,
+    scale: Annotated[
+        str, typer.Option("--scale", metavar="SCALE", help="smoke, small or paper.")
+    ] = "smoke",
+    device: Annotated[
+        str, typer.Option("--device", metavar="DEVICE", help="cpu, cuda, cuda:1, ...")
+    ] = "cpu",
+    only: Annotated[
+        str,
+        typer.Option("--only", metavar="PATTERN", help="Make only the pieces of these names."),
+    ] = "*",
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Where the records of all papers go.")
+    ] = Path("reproductions"),
+    json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """Make FIGURE of PAPER again and put its numbers beside the published ones.
+
+    Without arguments, list what can be made. The work is cut into pieces,
+    each recorded when done and never made twice; interrupt it when you like.
+
+    \b
+    Examples:
+      samespace reproduce
+      samespace reproduce zimmermann-2021 table1 --scale smoke
+      samespace reproduce zimmermann-2021 table1 --scale paper --device cuda --only 'row01-*'
+    """
+    from samespace import reproduce as room
+
+    if paper is None:
+        show("\n".join(_listed(one) for one in room.available()))
+        return
+    if figure is None:
+        known = ", ".join(one.figure for one in room.available() if one.paper == paper)
+        raise OptionError(f"Name the figure of {paper} to make: {known or 'none is known'}.")
+    found = room.find(paper, figure)
+    with reporting(unit="steps") as progress:
+        summary = room.make(
+            found, scale=scale, folder=out, device=device, only=only, progress=progress
+        )
+    show(_as_json(summary) if json else "\n".join(_table(summary)))
+    say(f"records and summary are in {out / paper.replace('-', '_') / 'results'}")
+
+
+def _listed(one: Reproduction) -> str:
+    return f"{one.paper} {one.figure} ({', '.join(one.scales)}): {one.claim}"
+
+
+def _as_json(summary: dict[str, Any]) -> str:
+    import json
+
+    return json.dumps(summary, indent=2, ensure_ascii=False)
+
+
+def _table(summary: dict[str, Any]) -> Iterator[str]:
+    yield summary["claim"]
+    yield (
+        f"{summary['paper']} {summary['figure']} at scale {summary['scale']}: {summary['recorded']} of "
+        f"{summary['pieces']} pieces recorded, {summary['seconds']:.0f} s of work"
+    )
+    for name, value in _values(summary["values"], ()):
+        spread = "" if value["sd"] is None else f" +- {value['sd']:.3g}"
+        paper = "-" if value["paper"] is None else f"{value['paper']:.4g}"
+        verdict = {True: "reproduced", False: "NOT reproduced", None: "not judged"}
+        yield (
+            f"{name}: {value['mean']:.4g}{spread} (n = {value['n']}), paper {paper}: "
+            f"{verdict[value['reproduced']]}; {value['reason']}"
+        )
+
+
+def _values(content: Any, path: tuple[str, ...]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Find the values anywhere inside a summary, named by the way to them."""
+    if isinstance(content, dict) and "reproduced" in content:
+        yield " / ".join(path), content
+        return
+    if isinstance(content, dict):
+        entries: Any = content.items()
+    elif isinstance(content, list):
+        entries = enumerate(content, start=1)
+    else:
+        return
+    for key, inner in entries:
+        yield from _values(inner, (*path, str(key)))

@@ -1,0 +1,101 @@
+"""The rows of both tables, and the pieces that each scale cuts them into."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from samespace.reproduce.registry import Piece, Settings, expected
+
+PAPER = "zimmermann-2021"
+SEEDS = 5
+
+SCALES: dict[str, Settings] = {
+    "smoke": {
+        "n": 3,
+        "initial": "he",
+        "widths": [30, 60, 60, 30],
+        "batch": 256,
+        "pool": 500,
+        "seeds": 1,
+        "together": 1,
+        "scored": [2, 1024],
+        "supervised": {"steps": 300, "learning_rate": 5e-3, "schedule": "cosine", "warmup": 20},
+        "unsupervised": {"steps": 500, "learning_rate": 5e-3, "schedule": "cosine", "warmup": 20},
+    },
+    "small": {
+        "n": 5,
+        "initial": "he",
+        "widths": [50, 250, 250, 250, 250, 50],
+        "batch": 1024,
+        "pool": 25_000,
+        "seeds": 2,
+        "together": 1,
+        "scored": [10, 6144],
+        "supervised": {"steps": 2000, "learning_rate": 1e-3, "schedule": "cosine", "warmup": 100},
+        "unsupervised": {"steps": 4000, "learning_rate": 1e-3, "schedule": "cosine", "warmup": 100},
+    },
+    "paper": {
+        "n": 10,
+        "initial": "torch",
+        "widths": [100, 500, 500, 500, 500, 100],
+        "batch": 6144,
+        "pool": 25_000,
+        "seeds": SEEDS,
+        "together": SEEDS,
+        "scored": [10, 6144],
+        "supervised": {"steps": 100_001, "learning_rate": 1e-4},
+        "unsupervised": {"steps": 300_003, "learning_rate": 1e-4},
+    },
+}
+
+
+def rows_of(table: str) -> list[dict[str, Any]]:
+    """Return the rows of a table; Table 2 does not repeat what all of its rows share."""
+    shared = {"space": "box", "marginal": "uniform"}
+    return [shared | row for row in expected(PAPER)[table]["rows"]]
+
+
+def pieces(table: str, settings: Settings) -> list[Piece]:
+    """Cut a table into observations as they are, supervised encoders, and rows; seed by seed."""
+    sizes = {key: settings[key] for key in ("n", "initial", "widths", "batch", "pool", "scored")}
+    cut = []
+    for name, run in _runs(table):
+        training = {} if run["column"] == "identity" else settings[run["column"]]
+        for seeds in _groups(settings):
+            label = "-".join(str(seed) for seed in sorted({seeds[0], seeds[-1]}))
+            own = {**sizes, **run, "training": training, "seeds": seeds}
+            cut.append(Piece(name=f"{name}-seed{label}", settings=own))
+    return cut
+
+
+def _runs(table: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Name every run of a table, and say which column it is for, on which world, by which model."""
+    rows = rows_of(table)
+    for key, row in {latents_of(row): row for row in reversed(rows)}.items():
+        yield f"identity-{key}", {"column": "identity", **_fields(row, "space", "marginal")}
+    for key, row in {encoder_of(table, row): row for row in reversed(rows)}.items():
+        own = _fields(row, "space", "marginal", "model_space")
+        yield f"supervised-{key}", {"column": "supervised", **own}
+    for number, row in enumerate(rows, start=1):
+        own = _fields(row, "space", "marginal", "conditional", "model_space", "model_p")
+        yield f"row{number:02d}", {"column": "unsupervised", **own}
+
+
+def latents_of(row: Mapping[str, Any]) -> str:
+    """Name the latents of a row as the published numbers do, such as "sphere_uniform"."""
+    return f"{row['space']}_{row['marginal'].partition('(')[0]}"
+
+
+def encoder_of(table: str, row: Mapping[str, Any]) -> str:
+    """Name the supervised encoder of a row: by its latents in Table 1, by its head in Table 2."""
+    return latents_of(row) if table == "table1" else str(row["model_space"])
+
+
+def _fields(row: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: row[name] for name in names}
+
+
+def _groups(settings: Settings) -> list[list[int]]:
+    seeds, together = list(range(settings["seeds"])), settings["together"]
+    return [seeds[start : start + together] for start in range(0, len(seeds), together)]

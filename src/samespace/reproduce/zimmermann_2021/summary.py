@@ -1,0 +1,103 @@
+"""Our tables beside the published ones: means over seeds, verdicts, and a picture."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from samespace.reproduce.figure import canvas, save
+from samespace.reproduce.record import Record, Value
+from samespace.reproduce.zimmermann_2021.rows import SEEDS, encoder_of, latents_of, rows_of
+
+_SCORE = {"table1": "r2", "table2": "mcc"}
+_SMALLER = "the paper's row, but a smaller world, encoder and budget than the paper's"
+
+
+def summarise(table: str, records: Sequence[Record], expected: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the three columns of a table, each number a `Value` in percent."""
+    published = expected[table]
+    return {
+        "score": _SCORE[table],
+        "identity": _column(table, "identity", records, published),
+        "supervised": _column(table, "supervised", records, published),
+        "rows": [
+            _row(
+                number, row, table, [r for r in records if r.piece.startswith(f"row{number:02d}-")]
+            )
+            for number, row in enumerate(rows_of(table), start=1)
+        ],
+    }
+
+
+def _column(
+    table: str, column: str, records: Sequence[Record], published: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return a column by the latents or the encoder that its numbers share."""
+    found: dict[str, list[Record]] = {}
+    for record in records:
+        if record.settings["column"] == column:
+            settings = record.settings
+            key = latents_of(settings) if column == "identity" else encoder_of(table, settings)
+            found.setdefault(key, []).append(record)
+    numbers = published[column]
+    return {
+        key: _scores(table, own, numbers[key] if isinstance(numbers, Mapping) else numbers)
+        for key, own in found.items()
+    }
+
+
+def _row(
+    number: int, row: Mapping[str, Any], table: str, records: Sequence[Record]
+) -> dict[str, Any]:
+    described = {key: value for key, value in row.items() if key != _SCORE[table]}
+    return {"row": number, **described} | _scores(table, records, row[_SCORE[table]])
+
+
+def _scores(table: str, records: Sequence[Record], paper: Sequence[float]) -> dict[str, Any]:
+    """Return every score over seeds, the published one judged, and how often each verdict fell."""
+    members = [member for record in records for member in record.values["members"]]
+    if not members:
+        return {"seeds": 0}
+    smaller = _SMALLER if any(record.scale != "paper" for record in records) else None
+    scores = {
+        name: Value.of(
+            [100.0 * member[name] for member in members],
+            paper=paper if name == _SCORE[table] else None,
+            paper_n=SEEDS,
+            better=None if records[0].settings["column"] == "identity" else "high",
+            at_least=0.005,
+            incomparable=smaller if name == _SCORE[table] else None,
+        )
+        for name in ("r2", "r2_held_out", "mcc", "mcc_held_out")
+    }
+    verdicts = Counter(member["verdict"] for member in members)
+    seconds = sum(record.seconds for record in records)
+    return {"seeds": len(members), **scores, "verdicts": dict(verdicts), "seconds": seconds}
+
+
+def draw(summary: Mapping[str, Any], path: Path) -> None:
+    """Draw every recorded number of a table as a point with its spread, beside the paper's."""
+    values = summary["values"]
+    score = values["score"]
+    points = [(label, one[score]) for label, one in _entries(values) if one["seeds"]]
+    figure, axes = canvas(width=7.0, height=0.6 + 0.28 * len(points))
+    for height, (_, value) in enumerate(reversed(points)):
+        axes.errorbar(value["mean"], height, xerr=value["sd"] or 0.0, fmt="o", color="C0", ms=4)
+        axes.errorbar(value["paper"], height + 0.25, xerr=value["paper_sd"], fmt="|", color="C1")
+    axes.set_yticks(range(len(points)), [label for label, _ in reversed(points)])
+    axes.set_xlabel(f"{score.upper()} [%]; dots: ours at scale {summary['scale']}, bars: the paper")
+    save(figure, path)
+
+
+def _entries(values: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str, Any]]]:
+    for column in ("identity", "supervised"):
+        for key, one in values[column].items():
+            yield f"{column}: {key.replace('_', ', ')}", one
+    for row in values["rows"]:
+        yield (
+            f"{row['row']}: {row['space']}, {row['marginal']}, {row['conditional']} | "
+            f"{row['model_space']}, p = {row['model_p']}",
+            row,
+        )
