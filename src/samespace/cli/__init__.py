@@ -24,9 +24,9 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
+        from samespace.report.recipes import versions
 
-        typer.echo(f"samespace {version('samespace')}")
+        typer.echo(f"samespace {versions()['samespace']}")
         raise typer.Exit
 
 

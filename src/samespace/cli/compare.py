@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from samespace.cli.inputs import Column, New, Old, On, read_moments
-from samespace.cli.options import Folds, Html, Json, Level, SaveMap, Tolerance, Verbose
+from samespace.cli.options import Class, Folds, Html, Json, Level, SaveMap, Tolerance, Verbose
 from samespace.cli.outputs import (
     check_writable,
     save_map,
@@ -44,10 +44,9 @@ def compare(
     ] = None,
     save_map_to: SaveMap = None,
     map_class: Annotated[
-        str | None,
+        Class | None,
         typer.Option(
             "--map",
-            metavar="CLASS",
             help="The class of the map to save; by default the verdict's.",
         ),
     ] = None,
@@ -123,18 +122,14 @@ def _write_reports(
             wrote("figure", path)
 
 
-def _chosen(result: Comparison, name: str | None) -> Map:
+def _chosen(result: Comparison, wanted: Class | None) -> Map:
     """The map of the class that was named, or of the verdict."""
-    classes = {one.name: one for one in result.classes}
-    if name is None and result.verdict.name not in classes:
+    name = result.verdict.name if wanted is None else wanted.value
+    maps = {one.name: one.map for one in result.classes if one.map is not None}
+    if name not in maps:
+        why = "the verdict is " + name if wanted is None else f"the {name} class needs equal widths"
         raise OutputError(
-            f"no map is saved: the verdict is {result.verdict.name}. To save one all the same, name its "
-            "class, for instance --map affine."
+            f"no map is saved: {why}. To save one all the same, name its class: --map "
+            f"{' or '.join(maps)}."
         )
-    chosen = classes.get(name or result.verdict.name)
-    if chosen is None or chosen.map is None:
-        raise OutputError(
-            f"there is no map of class '{name}' here; there are "
-            f"{', '.join(one.name for one in result.classes if one.map is not None)}."
-        )
-    return chosen.map
+    return maps[name]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import traceback
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -24,13 +24,21 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except SamespaceError as error:
-            if VERBOSE.get():
-                traceback.print_exc()
-            say(f"error: {error}")
-            raise typer.Exit(CANNOT) from error
+            _stop(error)
+        except BrokenPipeError:
+            raise  # whoever read stdout has left; typer ends quietly
+        except OSError as error:
+            _stop(error)
         except KeyboardInterrupt as error:
             say("interrupted; what can be resumed is kept")
             raise typer.Exit(INTERRUPTED) from error
+
+
+def _stop(error: Exception) -> NoReturn:
+    if VERBOSE.get():
+        traceback.print_exc()
+    say(f"error: {error}")
+    raise typer.Exit(CANNOT) from error
 
 
 def say(text: str) -> None:

@@ -9,21 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from samespace.cli.inputs import Column, New, Old, On, read_moments
-from samespace.cli.options import Folds, Html, Json, Level, SaveMap, Tolerance, Verbose
+from samespace.cli.options import Class, Folds, Html, Json, Level, SaveMap, Tolerance, Verbose
 from samespace.cli.outputs import check_writable, save_map, show, write_page
 from samespace.cli.progress import reporting
 
 if TYPE_CHECKING:
     from samespace.migrate.gate import GateDecision
-
-
-class Class(StrEnum):
-    """The classes of maps."""
-
-    identity = "identity"
-    permutation = "permutation"
-    orthogonal = "orthogonal"
-    affine = "affine"
 
 
 class Direction(StrEnum):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,15 @@ from samespace.cli.progress import VERBOSE
 def _remember(verbose: bool) -> bool:
     VERBOSE.set(verbose)
     return verbose
+
+
+class Class(StrEnum):
+    """The classes of maps."""
+
+    identity = "identity"
+    permutation = "permutation"
+    orthogonal = "orthogonal"
+    affine = "affine"
 
 
 Verbose = Annotated[

@@ -119,6 +119,7 @@ def _rich_bars(unit: str) -> Progress:
         Rate(),
         TimeRemainingColumn(),
         console=Console(stderr=True),
+        get_time=time.monotonic,
         transient=True,
     )
 
@@ -134,7 +135,8 @@ class _Lines:
     def __call__(self, stage: str, done: int, total: int) -> None:
         now = time.monotonic()
         begun, before = self._begun.setdefault(stage.partition(":")[0], (now, done))
-        if now - self._last < LINE_EVERY_SECONDS and done != total:
+        finished = 0 < total <= done
+        if now - self._last < LINE_EVERY_SECONDS and not finished:
             return
         self._last = now
         rate = (done - before) / (now - begun) if now > begun else 0.0

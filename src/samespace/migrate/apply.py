@@ -152,6 +152,7 @@ class _Work:
         self, root: Path, files: list[Path], output: Path, progress: Progress | None
     ) -> tuple[int, int, tuple[str, ...]]:
         """Write one file for each of the input; return rows, rows found done, what was dropped."""
+        format_of(Path(f"{output}{files[0].suffix}"))  # each file is written in its input's format
         sizes = [self._open([file]).n for file in files]
         folder, place = partial_folder(output), partial_folder(output) / "finished"
         prepare(folder, self._job(files, kind_of(files)), force=self.force)
@@ -187,6 +188,7 @@ class _Work:
                 partial.append(self._mapped(block, layout.dtype, rows.name))
                 if progress is not None:
                     progress("applying", partial.done, rows.n)
+            partial.checkpoint()  # whatever happens to the last step, the arithmetic is done
             finished = layout.finish(partial, progress)
             partial.publish(finished)
         return rows.n, resumed, layout.dropped

@@ -10,6 +10,7 @@ import numpy as np
 
 from samespace.errors import OptionError, PairingError
 from samespace.migrate.ranking import Similarity, rank
+from samespace.representation import Representation
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -102,8 +103,9 @@ def evaluate(
         raise OptionError(
             f"ks={tuple(ks)}; needed are depths of 1 or more, for instance (1, 10, 100)."
         )
+    documents = Representation.of(documents)
     ranking = rank(queries, documents, depth=max(*ks, NDCG_DEPTH), similarity=similarity)
-    gains, ideal, counts = _gains(ranking, relevant)
+    gains, ideal, counts = _gains(ranking, relevant, documents.n)
     found = gains > 0
     per_query = {f"recall@{k}": found[:, :k].sum(axis=1) / counts for k in ks}
     per_query["ndcg"] = _discounted(gains) / _discounted(ideal)
@@ -119,7 +121,7 @@ def evaluate(
 
 
 def _gains(
-    ranking: Int[Array, "q k"], relevant: Judgements
+    ranking: Int[Array, "q k"], relevant: Judgements, documents: int
 ) -> tuple[Float[Array, "q k"], Float[Array, "q k"], Int[Array, " q"]]:
     """Return the gains in ranked order, in ideal order, and the number of relevant documents."""
     if len(relevant) != len(ranking):
@@ -133,6 +135,11 @@ def _gains(
         if not known:
             raise PairingError(
                 f"query {query} has no relevant document, so it cannot be scored. Drop such queries."
+            )
+        strange = [row for row in known if not 0 <= row < documents]
+        if strange:
+            raise PairingError(
+                f"query {query} names document {strange[0]}; there are {documents}, numbered from 0."
             )
         gains[query] = [known.get(row, 0.0) for row in ranking[query].tolist()]
         best = sorted(known.values(), reverse=True)[: ranking.shape[1]]
