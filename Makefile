@@ -29,7 +29,7 @@ types: $(VENV)/.develops ## check the types
 	$(BIN)/mypy
 
 doctest: $(VENV)/.develops ## run the examples in docstrings
-	$(BIN)/python -m pytest --doctest-modules src/samespace $(ARGS)
+	$(BIN)/python -m pytest --doctest-modules --doctest-ignore-import-errors src/samespace $(ARGS)
 
 docs: $(VENV)/.develops ## build the documentation, its gallery included, into docs/_build/html
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --jobs $(JOBS) -b html docs docs/_build/html $(ARGS)

@@ -8,12 +8,14 @@ per pair.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from samespace.parallel import side_by_side
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from jaxtyping import Float
     from numpy import ndarray as Array
@@ -22,14 +24,19 @@ if TYPE_CHECKING:
 
     Directions = Callable[[Moments], tuple[Float[Array, "d_x r"], Float[Array, "d_y r"]]]
 
+Out = TypeVar("Out")
 
-def splits(m: Moments) -> Iterator[tuple[Moments, Moments]]:
-    """(train, test) for every fold that has rows; nothing where a training set would not have two rows."""
+
+def over_folds(m: Moments, judge: Callable[[Moments, Moments], Out]) -> list[Out]:
+    """``judge(train, test)`` for every fold with rows; nothing where a training set would lack two rows."""
     sizes = [m.fold_size(k) for k in range(m.folds)]
     if m.n - max(sizes) < 2:
-        return
-    for k in np.flatnonzero(sizes).tolist():
-        yield m.without(k), m.fold(k)
+        return []
+    filled = np.flatnonzero(sizes).tolist()
+    # The parts are made inside: they are as large as the whole, and only one a thread should live at a time.
+    return list(
+        side_by_side(lambda k: judge(m.without(k), m.fold(k)), filled, width=max(m.d_x, m.d_y))
+    )
 
 
 def pooled_correlations(m: Moments, directions: Directions) -> Float[Array, " r"] | None:
@@ -44,7 +51,7 @@ def pooled_correlations(m: Moments, directions: Directions) -> Float[Array, " r"
     scale (a'Sxx a = 1 in training) and sign (positively correlated in training). Folds that offer fewer
     pairs than others cut all to their number. None when there are no two folds with rows, or no pair.
     """
-    sums = [_sums(train, test, *directions(train)) for train, test in splits(m)]
+    sums = over_folds(m, lambda train, test: _sums(train, test, *directions(train)))
     pairs = min((s.shape[1] for s in sums), default=0)
     if pairs == 0:
         return None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from samespace.measures.held_out import splits
+from samespace.measures.held_out import over_folds
 from samespace.measures.result import Result
 from samespace.measures.whitening import column_spread, constant, sides, whiten
 from samespace.moments import Moments
@@ -137,7 +137,7 @@ def _shares(errors: Float[Array, " d_y"], total: Float[Array, " d_y"]) -> Float[
 
 
 def _held_out_errors(m: Moments, tolerance: float | None) -> Float[Array, " d_y"] | None:
-    errors = [_squared_errors(train, test, tolerance) for train, test in splits(m)]
+    errors = over_folds(m, lambda train, test: _squared_errors(train, test, tolerance))
     return np.sum(errors, axis=0) if errors else None
 
 
