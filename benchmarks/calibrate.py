@@ -1,8 +1,8 @@
 """Is the verdict right, and do its intervals cover? Thousands of synthetic pairs with known answers.
 
-Each pair is drawn from a known population: a class of maps, a spectrum of X, noise, tails, outliers, widths, a
-number of rows. Its true verdict is the rule of ``samespace.compare`` applied to the *population* moments, so
-borderline pairs have a right answer too. Published: the confusion matrix of verdicts, and how often each
+Each pair is drawn from a known population: a class of maps, a spectrum of X, noise, tails, outliers, widths,
+and a number of rows. Its true verdict is the rule of ``samespace.compare`` applied to the *population*
+moments, so borderline pairs have a right answer too. Published: the confusion matrix of verdicts, and how often each
 class's interval contains the population share of the very map that was handed over.
 
     python benchmarks/calibrate.py --pairs 2000 --out benchmarks/results/calibration.json
@@ -32,7 +32,12 @@ from samespace.lifted import HEAD, ONE
 from samespace.maps import Affine, Identity, Orthogonal, Permutation
 from samespace.maps.base import squared_error
 
-MAPS = {"identity": Identity, "permutation": Permutation, "orthogonal": Orthogonal, "affine": Affine}
+MAPS = {
+    "identity": Identity,
+    "permutation": Permutation,
+    "orthogonal": Orthogonal,
+    "affine": Affine,
+}
 TOLERANCE, FLOOR = 0.01, 0.9
 LARGEST = 4_000_000  # rows times width of one pair
 
@@ -59,7 +64,9 @@ def draw_design(seed: int) -> Design:
     n = round(min(np.exp(rng.uniform(np.log(50), np.log(100_000))), max(LARGEST / d, 50)))
     kind = str(rng.choice(["identity", "permutation", "orthogonal", "affine", "none"]))
     wide = kind in ("orthogonal", "affine") and rng.random() < 0.25
-    noise = rng.uniform(0.2, 1.0) if kind == "none" else rng.choice([0, 1e-6, 1e-3, 0.01, 0.05, 0.15])
+    noise = (
+        rng.uniform(0.2, 1.0) if kind == "none" else rng.choice([0, 1e-6, 1e-3, 0.01, 0.05, 0.15])
+    )
     return Design(
         seed=seed,
         n=n,
@@ -93,7 +100,9 @@ class Population:
         variance = np.einsum("ij,ij->j", root @ A, root @ A)
         share = min(design.noise, 0.999)
         noise_sd = np.full(design.d_y, np.sqrt(variance.mean() * share / (1 - share)))
-        shift = np.zeros(design.d_y) if design.kind == "identity" else rng.standard_normal(design.d_y)
+        shift = (
+            np.zeros(design.d_y) if design.kind == "identity" else rng.standard_normal(design.d_y)
+        )
         return cls(design, root, A, shift, noise_sd)
 
     def rows(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -114,7 +123,11 @@ class Population:
         gram = np.zeros((1, HEAD + d.d_x + d.d_y, HEAD + d.d_x + d.d_y))
         gram[0, ONE, ONE] = n
         gram[0, HEAD:, HEAD:] = n * power * np.block([[Sxx, Sxy], [Sxy.T, Syy]])
-        made._grams, made._pivot, made._rows_seen = gram, np.concatenate([np.zeros(d.d_x), self.shift]), n
+        made._grams, made._pivot, made._rows_seen = (
+            gram,
+            np.concatenate([np.zeros(d.d_x), self.shift]),
+            n,
+        )
         return made
 
     def _row_scale(self, rng: np.random.Generator) -> np.ndarray:
@@ -131,7 +144,9 @@ class Population:
 
 
 def orthogonal(a: int, b: int, rng: np.random.Generator) -> np.ndarray:
-    return np.linalg.qr(rng.standard_normal((max(a, b), min(a, b))))[0].reshape(max(a, b), -1)[:a, :b] if a >= b else orthogonal(b, a, rng).T
+    """A random (semi-)orthogonal matrix."""
+    tall = np.linalg.qr(rng.standard_normal((max(a, b), min(a, b))))[0]
+    return tall if a >= b else tall.T
 
 
 def signal(design: Design, rng: np.random.Generator) -> np.ndarray:
@@ -139,7 +154,11 @@ def signal(design: Design, rng: np.random.Generator) -> np.ndarray:
     if design.kind == "identity":
         return np.eye(d_x)
     if design.kind == "permutation":
-        return np.eye(d_x)[:, rng.permutation(d_x)] * rng.uniform(0.5, 2, d_x) * rng.choice([-1, 1], d_x)
+        return (
+            np.eye(d_x)[:, rng.permutation(d_x)]
+            * rng.uniform(0.5, 2, d_x)
+            * rng.choice([-1, 1], d_x)
+        )
     if design.kind == "orthogonal":
         return rng.uniform(0.5, 2) * orthogonal(d_x, d_y, rng)
     left, right = orthogonal(d_x, d_x, rng), orthogonal(d_x, d_y, rng)
@@ -192,6 +211,7 @@ def run_one(seed: int) -> dict:
         "shares": shares,
         "verdict": result.verdict.name,
         "seconds": seconds,
+        "effective_rows": result.diagnostics.effective_rows_y,
         "intervals": intervals,
     }
 
@@ -225,7 +245,9 @@ def summarise(records: list[dict]) -> dict:
 def conditions() -> dict:
     """How records are grouped."""
     return {
-        "rows_per_dimension": lambda r: bucket(r["design"]["n"] / r["design"]["d_x"], [2, 5, 20, 100]),
+        "rows_per_dimension": lambda r: bucket(
+            r["design"]["n"] / r["design"]["d_x"], [2, 5, 20, 100]
+        ),
         "n": lambda r: bucket(r["design"]["n"], [200, 1000, 10_000]),
         "tails": lambda r: str(r["design"]["tails"]),
         "outliers": lambda r: str(r["design"]["outliers"]),
@@ -243,7 +265,9 @@ def rate(records: list[dict], key: str, hit) -> dict:
     groups = defaultdict(list)
     for r in records:
         groups[conditions()[key](r)].append(bool(hit(r)))
-    return {name: {"rate": float(np.mean(g)), "pairs": len(g)} for name, g in sorted(groups.items())}
+    return {
+        name: {"rate": float(np.mean(g)), "pairs": len(g)} for name, g in sorted(groups.items())
+    }
 
 
 def coverage(records: list[dict], of) -> dict:
@@ -254,11 +278,13 @@ def coverage(records: list[dict], of) -> dict:
             if hit is not None:
                 groups[f"{of(r)} / {name}"].append(hit)
                 groups[f"{of(r)} / every class"].append(hit)
-    return {k: {"coverage": float(np.mean(v)), "intervals": len(v)} for k, v in sorted(groups.items())}
+    return {
+        k: {"coverage": float(np.mean(v)), "intervals": len(v)} for k, v in sorted(groups.items())
+    }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pairs", type=int, default=2000)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=os.cpu_count())
@@ -274,7 +300,8 @@ def main() -> None:
                 left = (time.time() - started) / i * (options.pairs - i)
                 print(f"{i} of {options.pairs} pairs, {left:.0f} s left", flush=True)
     summary = summarise(records) | {
-        "command": f"python benchmarks/calibrate.py --pairs {options.pairs} --first-seed {options.first_seed}",
+        "command": "python benchmarks/calibrate.py "
+        f"--pairs {options.pairs} --first-seed {options.first_seed}",
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
         "numpy": np.__version__,
         "seconds": round(time.time() - started),
@@ -284,7 +311,11 @@ def main() -> None:
     if options.out:
         options.out.parent.mkdir(parents=True, exist_ok=True)
         options.out.write_text(json.dumps(summary, indent=1) + "\n")
-    print(json.dumps({k: summary[k] for k in ("wrong", "undecided", "confusion", "coverage")}, indent=1))
+    print(
+        json.dumps(
+            {k: summary[k] for k in ("wrong", "undecided", "confusion", "coverage")}, indent=1
+        )
+    )
 
 
 if __name__ == "__main__":

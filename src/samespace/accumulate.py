@@ -161,7 +161,9 @@ class DeviceAccumulator(Accumulator):
         return full
 
     def ones_row(self) -> Float[Array, " w"]:
-        rows = [to_host(self._xp.concat([xx[0, :], xy[0, :]])) for xx, xy, _ in self._blocks.values()]
+        rows = [
+            to_host(self._xp.concat([xx[0, :], xy[0, :]])) for xx, xy, _ in self._blocks.values()
+        ]
         return np.sum(rows, axis=0) if rows else np.zeros(self.width)
 
     def _put(self, array: Array) -> Any:

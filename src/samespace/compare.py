@@ -47,8 +47,9 @@ class Settings:
 class Diagnostics:
     """What to look at before believing the numbers.
 
-    ``condition_x`` is the ratio of the largest to the smallest eigenvalue of X's covariance within its rank;
-    ``effective_rows`` is :math:`(\\sum_i |x_i|^2)^2 / \\sum_i |x_i|^4`: far below n, few rows carry the variance.
+    ``condition_x`` is the largest eigenvalue of X's covariance over the smallest within its rank.
+    ``effective_rows_x`` is :math:`(\\sum_i |x_i|^2)^2 / \\sum_i |x_i|^4`: far below n, few rows carry the
+    variance.
     """
 
     rank_x: int
@@ -78,7 +79,7 @@ class Sample:
 class Comparison:
     """The verdict on two representations, the lattice behind it, and the maps.
 
-    ``print(result)`` shows the lattice as a table. ``result.affine.map.transform(old)`` applies a class's map.
+    ``print(result)`` shows the lattice; ``result.affine.map.transform(old)`` applies a class's map.
     ``moments`` and ``sample`` are None on a result read back with :meth:`from_dict`.
     """
 
@@ -105,7 +106,9 @@ class Comparison:
     def holds(self, name: str) -> bool | None:
         """Whether the class, or one that it contains, holds; None when that is undecided."""
         if name not in CLASSES:
-            raise OptionError(f"{name!r} is no class of the lattice; write one of {', '.join(CLASSES)}.")
+            raise OptionError(
+                f"{name!r} is no class of the lattice; write one of {', '.join(CLASSES)}."
+            )
         flags = [getattr(self, each).holds for each in (*SMALLER[name], name)]
         return True if True in flags else None if None in flags else False
 
@@ -142,7 +145,10 @@ class Comparison:
         diagnostics = data["diagnostics"] | {"warnings": tuple(data["diagnostics"]["warnings"])}
         result = cls(
             verdict=Verdict(**data["verdict"]),
-            **classes,
+            identity=classes["identity"],
+            permutation=classes["permutation"],
+            orthogonal=classes["orthogonal"],
+            affine=classes["affine"],
             n=data["n"],
             d_x=data["d_x"],
             d_y=data["d_y"],
@@ -212,8 +218,8 @@ def compare(
     r"""Whether two representations are the same space, up to which map, and how sure that is.
 
     For each class of maps the held-out unexplained share
-    :math:`u = |Y - \mathrm{map}(X)|^2 / |Y - \bar Y|^2` is measured over folds. A class *holds* when u is at
-    most ``1 - floor`` and exceeds what the best affine map leaves by at most ``tolerance``; the verdict is the
+    :math:`u = |Y - \mathrm{map}(X)|^2 / |Y - \bar Y|^2` is measured over folds. A class *holds* when u is
+    at most ``1 - floor`` and exceeds what the best affine map leaves by at most ``tolerance``; the verdict is the
     first class that surely holds, "none" when even the affine class surely does not, and "undecided" when
     the rows cannot tell.
 

@@ -34,10 +34,6 @@ class Interval:
         """Half the distance between the ends."""
         return (self.high - self.low) / 2
 
-    def shifted(self, by: float) -> Interval:
-        """The same width elsewhere."""
-        return Interval(self.low + by, self.high + by)
-
 
 @dataclass(frozen=True)
 class Null:
@@ -60,6 +56,11 @@ class Share:
     estimate: float
     error: float
     interval: Interval
+
+    def at_least_zero(self) -> Share:
+        """The same, cut at zero: a share of squares cannot be negative, its estimate can."""
+        low, high = max(self.interval.low, 0.0), max(self.interval.high, 0.0)
+        return Share(max(self.estimate, 0.0), self.error, Interval(low, high))
 
 
 def share_over_folds(

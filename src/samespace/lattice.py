@@ -92,7 +92,8 @@ def fit_lattice(moments: Moments, *, seed: int, progress: Progress | None = None
     values_y, vectors_y = np.linalg.eigh(moments.Syy)
     root_y = vectors_y * np.sqrt(np.maximum(values_y, 0.0) / moments.n)
     draws = [
-        NullDraw(folds[i % len(folds)], np.random.default_rng([seed, i])) for i in range(_NULL_DRAWS)
+        NullDraw(folds[i % len(folds)], np.random.default_rng([seed, i]))
+        for i in range(_NULL_DRAWS)
     ]
 
     def repair(draw: NullDraw) -> dict[str, float]:
@@ -105,7 +106,8 @@ def fit_lattice(moments: Moments, *, seed: int, progress: Progress | None = None
             name,
             fitted,
             np.array([errors.by_class[name] for errors in tested]),
-            squared_error(moments, fitted) - np.mean([e.everywhere[name] for e in tested]),
+            squared_error(moments, fitted)
+            - float(np.mean([errors.everywhere[name] for errors in tested])),
             squared_error(moments, fitted) / total,
             Null.of([null[name] for null in nulls]),
             parameters(name, whole, moments.d_y, ridge),
@@ -135,8 +137,11 @@ class Fold:
 
 @dataclass(frozen=True, eq=False)
 class FoldErrors:
-    """Squared errors of the maps fitted without one fold: on it by class and, for the affine map, by target
-    dimension; and by class on all rows, which tells what the missing fold cost the fit."""
+    """Squared errors of the maps fitted without one fold.
+
+    On that fold, by class and, for the affine map, by target dimension; and on all rows, by class, which
+    tells what missing the fold cost the fit.
+    """
 
     by_class: dict[str, float]
     by_dimension: Float[Array, " d_y"]
@@ -176,7 +181,9 @@ def fold_errors(fold: Fold, ridge: float, everything: Moments) -> FoldErrors:
     """Test every class, fitted on the training rows, on the rows left out."""
     fits = fit_classes(fold.path.moments, fold.path, ridge)
     by_dimension = errors_per_dimension(fold.test, fits["affine"])
-    by_class = {name: squared_error(fold.test, one) for name, one in fits.items() if name != "affine"}
+    by_class = {
+        name: squared_error(fold.test, one) for name, one in fits.items() if name != "affine"
+    }
     everywhere = {name: squared_error(everything, one) for name, one in fits.items()}
     return FoldErrors(by_class | {"affine": float(by_dimension.sum())}, by_dimension, everywhere)
 
@@ -203,7 +210,7 @@ def total_error(test: Moments, everything: Moments) -> float:
 
 
 def unbiased_total(moments: Moments) -> float:
-    """Squared distance of the rows from the true mean, as far as they tell: n/(n-1) times that from their own."""
+    """Squared distance of the rows from the true mean, unbiased: n/(n-1) times that from their own mean."""
     return float(np.trace(moments.Syy)) * moments.n / (moments.n - 1)
 
 

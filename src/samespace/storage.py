@@ -44,7 +44,7 @@ def load_tensors(path: str | Path, *, kind: str) -> tuple[dict[str, Array], dict
     try:
         with safe_open(str(path), framework="numpy") as file:
             header = (file.metadata() or {}).get("samespace")
-            tensors = {name: file.get_tensor(name) for name in file.keys()}
+            tensors = {name: file.get_tensor(name) for name in list(file.keys())}
     except SafetensorError as error:
         raise FormatError(f"{str(path)!r} is not a whole safetensors file ({error}).") from error
     metadata = json.loads(header) if header else {}

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from samespace.maps import Map
 
 PERCENT = 100.0
+ROUNDING = 1e-12
+"""Shares this small are what float64 leaves of an exact fit."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ class _Shares:
 def _shares(fit: LatticeFit, name: str, rule: Rule) -> _Shares:
     one = fit.classes[name]
     held_out = share_over_folds(one.held_out, fit.totals, one.correction, level=rule.level)
-    return _Shares(held_out, _corrected(fit, name))
+    return _Shares(held_out.at_least_zero(), _corrected(fit, name))
 
 
 def _corrected(fit: LatticeFit, name: str) -> float | None:
@@ -133,8 +135,7 @@ def _corrected(fit: LatticeFit, name: str) -> float | None:
 
 def _judge_class(fit: LatticeFit, name: str, affine: _Shares, rule: Rule) -> ClassResult:
     one, mine = fit.classes[name], _shares(fit, name, rule)
-    # Rounding alone can leave an exact fit below zero.
-    u, interval = max(mine.held_out.estimate, 0.0), mine.held_out.interval
+    u, interval = mine.held_out.estimate, mine.held_out.interval
     widest = fit.classes["affine"]
     excess = share_over_folds(
         one.held_out - widest.held_out,
@@ -206,9 +207,7 @@ def _reason(
     if not under_floor and interval.high >= null.low:
         return f"{left} {span}, which random pairing could also read ({_percent(null.low)}): too few rows."
     if not under_floor:
-        return (
-            f"{left} {span}; the rows are too few to say whether its best map stays under {allowed}."
-        )
+        return f"{left} {span}; the rows are too few to say whether its best map stays under {allowed}."
     return (
         f"{left}, {_percent(excess.estimate)} more than the affine map "
         f"({_percent(excess.interval.low)} to {_percent(excess.interval.high)}), "
@@ -218,7 +217,8 @@ def _reason(
 
 def _margin(result: ClassResult, rule: Rule) -> float:
     """The smaller of the two distances to a bound."""
-    assert result.unexplained is not None and result.excess is not None
+    assert result.unexplained is not None
+    assert result.excess is not None
     to_floor = 1 - rule.floor - result.unexplained
     return to_floor if result.name == "affine" else min(to_floor, rule.tolerance - result.excess)
 
@@ -238,4 +238,5 @@ def _beyond(excess: float, tolerance: float) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{PERCENT * share:.3g}%"
+    # What rounding leaves of an exact fit is no number to print.
+    return f"{PERCENT * share:.3g}%" if abs(share) > ROUNDING else "0%"

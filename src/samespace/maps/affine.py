@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy import ndarray as Array
 
 RIDGES = (0.0, *np.logspace(-8, 2, 11).tolist())
-"""Penalties tried, in units of the mean variance of X's coordinates, so that they do not depend on its scale."""
+"""Penalties tried, in units of the mean variance of X's coordinates, so that X's scale does not matter."""
 
 _MAX_CONDITION = 1e10
 """Beyond it the inverse of an affine map would amplify float32 rounding to nonsense."""
@@ -57,7 +57,9 @@ class Affine(Map):
             raise no_inverse(self.kind, f"it leads from {self.d_x} to {self.d_y} dimensions")
         condition = np.linalg.cond(self.matrix)
         if not condition < _MAX_CONDITION:
-            raise no_inverse(self.kind, f"its matrix is singular (condition number {condition:.1e})")
+            raise no_inverse(
+                self.kind, f"its matrix is singular (condition number {condition:.1e})"
+            )
         inverse = np.linalg.inv(self.matrix)
         return inverse, -self.bias @ inverse
 

@@ -3,8 +3,8 @@ r"""What every admissible map is: ``X @ matrix + bias``, fitted from moments, sc
 Because each class of the lattice is affine, one closed form gives the squared error of any of them on any
 set of rows whose moments are known:
 
-.. math:: |Y - (XA + b)|^2 = \operatorname{tr} S_{yy} - 2\operatorname{tr} A'S_{xy} + \operatorname{tr} A'S_{xx}A
-          + n\,|\bar y - \bar x A - b|^2 .
+.. math:: |Y - (XA + b)|^2 = \operatorname{tr} S_{yy} - 2\operatorname{tr} A'S_{xy}
+          + \operatorname{tr} A'S_{xx}A + n\,|\bar y - \bar x A - b|^2 .
 """
 
 from __future__ import annotations
@@ -104,7 +104,9 @@ class Map(ABC):
         tensors, metadata = load_tensors(path, kind="map")
         kind = metadata.get("map")
         if kind not in Map._kinds:
-            raise FormatError(f"unknown map {kind!r} in {str(path)!r}; known: {sorted(Map._kinds)}.")
+            raise FormatError(
+                f"unknown map {kind!r} in {str(path)!r}; known: {sorted(Map._kinds)}."
+            )
         return Map._kinds[kind](tensors["matrix"], tensors["bias"], **metadata["details"])
 
     def __repr__(self) -> str:

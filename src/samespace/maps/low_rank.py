@@ -24,8 +24,8 @@ class LowRank(Map):
     r"""``Y = X A P + b``: the affine map followed by the projection on its r strongest output directions.
 
     P projects on the leading eigenvectors of :math:`A'(S_{xx} + \lambda I)A`, which makes AP the minimiser of
-    the ridge objective among matrices of rank r (reduced-rank regression, Izenman 1975). Without ``rank``, the
-    smallest one is taken whose held-out unexplained share is within ``tolerance`` of the full map's.
+    the ridge objective among matrices of rank r (reduced-rank regression, Izenman 1975). Without ``rank``,
+    the smallest one is taken whose held-out unexplained share is within ``tolerance`` of the full map's.
 
     Examples
     --------
@@ -55,7 +55,9 @@ class LowRank(Map):
         moments = Moments.of(X, Y)
         largest = min(moments.d_x, moments.d_y)
         if rank is not None and not 1 <= rank <= largest:
-            raise OptionError(f"rank={rank}; widths {moments.d_x} and {moments.d_y} allow 1 to {largest}.")
+            raise OptionError(
+                f"rank={rank}; widths {moments.d_x} and {moments.d_y} allow 1 to {largest}."
+            )
         ridge = choose_ridge(moments) if ridge is None else checked_ridge(ridge)
         if rank is None:
             rank = _smallest_rank(moments, ridge, tolerance=tolerance)
@@ -107,7 +109,7 @@ def _smallest_rank(moments: Moments, ridge: float, *, tolerance: float) -> int:
 
 
 def _errors_by_rank(train: Moments, test: Moments, ridge: float) -> Float[Array, " r"]:
-    """Squared test error of the ranks 1, 2, ...: the directions are orthonormal, so each adds its own part."""
+    """Squared test error of the ranks 1, 2, ...: the directions are orthonormal, so each adds its part."""
     matrix, directions = _full(train, ridge)
     mapped = matrix @ directions
     gap_x, gap_y = test.mean_x - train.mean_x, test.mean_y - train.mean_y

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy import ndarray as Array
 
 _GRAM_CONDITION = 1e12
-"""Largest condition of M'M for which its eigenvectors give the polar factor to about 1e-5 before polishing."""
+"""Largest condition of M'M whose eigenvectors still give the polar factor to 1e-5, before polishing."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

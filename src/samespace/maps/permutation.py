@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 class Permutation(Map):
     r"""``Y[:, j] = c_j X[:, order[j]] + b_j``: what contrastive training recovers latents up to.
 
-    The assignment maximises the variance explained, :math:`\sum_j S_{xy}[\pi(j), j]^2 / S_{xx}[\pi(j), \pi(j)]`
-    (with ``scaled``; without, each :math:`c_j` is a sign), by the Hungarian algorithm, so it is the best of all
-    permutations and not a greedy matching.
+    The assignment maximises the variance explained,
+    :math:`\sum_j S_{xy}[\pi(j), j]^2 / S_{xx}[\pi(j), \pi(j)]` (with ``scaled``; without, each :math:`c_j`
+    is a sign), by the Hungarian algorithm: the best of all permutations, not a greedy matching.
 
     Notes
     -----
@@ -99,9 +99,7 @@ def _slopes(moments: Moments, *, scaled: bool) -> Float[Array, "d d"]:
     if not scaled:
         return np.where(moments.Sxy < 0, -1.0, 1.0)
     spread = np.diag(moments.Sxx)[:, None]
-    return np.divide(
-        moments.Sxy, spread, out=np.zeros_like(moments.Sxy), where=spread > 0
-    )
+    return np.divide(moments.Sxy, spread, out=np.zeros_like(moments.Sxy), where=spread > 0)
 
 
 def _gain(moments: Moments, *, scaled: bool) -> Float[Array, "d d"]:
