@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from samespace.family.bias import absorb_bias
 from samespace.family.canonical import Canonical, CanonicalModel, PerSample, from_arrays
+from samespace.family.compare_models import ModelComparison, compare_models
+from samespace.family.joint import JointClass
 from samespace.family.membership import Membership, membership
 from samespace.family.modules import from_modules
 from samespace.family.pretrained import from_pretrained
@@ -29,12 +31,15 @@ from samespace.family.reductions import (
 __all__ = [
     "Canonical",
     "CanonicalModel",
+    "JointClass",
     "Membership",
+    "ModelComparison",
     "PerSample",
     "absorb_bias",
     "causal_lm",
     "classifier",
     "clip",
+    "compare_models",
     "cpc",
     "from_arrays",
     "from_modules",

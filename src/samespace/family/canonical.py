@@ -142,7 +142,7 @@ class CanonicalModel:
             S as in `log_prob`. However large S is, no more than a block of its scores is held at
             once.
         """
-        observed = np.asarray(self._observed(inputs) if observed is None else observed)
+        observed = np.asarray(self._required(inputs) if observed is None else observed)
         F, G = self.embed(inputs), self.unembed(labels)
         if observed.shape != (F.shape[0],):
             raise ShapeError(
@@ -154,14 +154,18 @@ class CanonicalModel:
             [_at(F[b], G if G.ndim == 2 else G[b], observed[b]) for b in row_blocks(F, G)]
         )
 
-    def _observed(self, inputs: Any) -> Any:
-        if self.targets is None:
+    def observed(self, inputs: Any) -> Int[Array, " n"] | None:
+        """Return the position in S of each row's observed label, None where the inputs do not tell."""
+        return None if self.targets is None else self.targets(inputs)
+
+    def _required(self, inputs: Any) -> Int[Array, " n"]:
+        found = self.observed(inputs)
+        if found is None:
             raise OptionError(
-                f"The inputs of {self.name!r} do not tell their labels: pass observed=, the "
-                "position in S "
-                "of each observed label."
+                f"These inputs of {self.name!r} do not tell their labels: pass observed=, the position in "
+                "S of each observed label, or (to an adapter) inputs with labels."
             )
-        return self.targets(inputs)
+        return found
 
     def _candidates(self, labels: Any) -> Any:
         if labels is None and self.labels is None:

@@ -95,7 +95,7 @@ def padded(rows: Sequence[Sequence[int]], *, pad: int) -> Batch:
 def next_tokens(batch: Batch) -> Int[Array, "rows length"]:
     """Return what a causal model predicts at each position: the next token, or -100 for none."""
     ids, mask = batch["input_ids"], batch["attention_mask"]
-    known: Array = batch.get("labels", ids)
+    known: Any = batch.get("labels", ids)
     wanted = np.where(mask > 0, known, -100)
     targets = np.full_like(ids, -100)
     targets[:, :-1] = np.where(mask[:, :-1] > 0, wanted[:, 1:], -100)

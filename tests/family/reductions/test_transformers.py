@@ -268,6 +268,6 @@ def test_classes_are_read_from_the_inputs_or_passed():
     model = sequence_classifier(
         build("BertForSequenceClassification", settings(max_position_embeddings=40, num_labels=3))
     )
-    with pytest.raises(OptionError, match="do not tell their classes"):
+    with pytest.raises(OptionError, match="do not tell their labels"):
         model.log_likelihood(tokens_of(2, 5))
     assert model.log_likelihood(tokens_of(2, 5), np.zeros(2, dtype=int)).shape == (2,)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from samespace.errors import FamilyError, OptionError
+from samespace.errors import FamilyError
 from samespace.family.canonical import CanonicalModel
 from samespace.family.head import check_membership, embed, find_head, probe
 from samespace.family.tokens import Tokens
@@ -69,10 +69,6 @@ def sequence_classifier(
     )
 
 
-def _observed(inputs: Any) -> Int[Array, " n"]:
-    if not isinstance(inputs, Mapping) or "labels" not in inputs:
-        raise OptionError(
-            "These inputs do not tell their classes: pass a mapping with labels beside input_ids, "
-            "or observed=."
-        )
-    return np.asarray(inputs["labels"])
+def _observed(inputs: Any) -> Int[Array, " n"] | None:
+    labelled = isinstance(inputs, Mapping) and "labels" in inputs
+    return np.asarray(inputs["labels"]) if labelled else None
