@@ -2,8 +2,8 @@
 
 Each pair is drawn from a known population: a class of maps, a spectrum of X, noise, tails, outliers, widths,
 and a number of rows. Its true verdict is the rule of ``samespace.compare`` applied to the *population*
-moments, so borderline pairs have a right answer too. Published: the confusion matrix of verdicts, and how often each
-class's interval contains the population share of the very map that was handed over.
+moments, so borderline pairs have a right answer too. Published: the confusion matrix of verdicts, and how
+often each class's interval contains the population share of the very map that was handed over.
 
     python benchmarks/calibrate.py --pairs 2000 --out benchmarks/results/calibration.json
 """

@@ -219,9 +219,9 @@ def compare(
 
     For each class of maps the held-out unexplained share
     :math:`u = |Y - \mathrm{map}(X)|^2 / |Y - \bar Y|^2` is measured over folds. A class *holds* when u is
-    at most ``1 - floor`` and exceeds what the best affine map leaves by at most ``tolerance``; the verdict is the
-    first class that surely holds, "none" when even the affine class surely does not, and "undecided" when
-    the rows cannot tell.
+    at most ``1 - floor`` and exceeds what the best affine map leaves by at most ``tolerance``; the verdict
+    is the first class that surely holds, "none" when even the affine class surely does not, and "undecided"
+    when the rows cannot tell.
 
     Parameters
     ----------
