@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from samespace.errors import DiversityError, OptionError, ShapeError
 from samespace.theory.choice import differences
@@ -79,10 +81,10 @@ class AnchorDifferences:
         star, plain = np.split(joint().centred, [dual_star.d], axis=1)
         return cls(plain, star, None, _condition(star, of))
 
-    @property
+    @cached_property
     def matrix(self) -> Float[Array, "p m"]:
         """The right-acting map that the anchors imply: the transpose of D*^+ D."""
-        return np.linalg.lstsq(self.star, self.plain, rcond=None)[0].T
+        return self.solve(self.plain.T)
 
     def epsilon(
         self, own: Float[Array, "n p"], own_star: Float[Array, "n m"]
@@ -92,7 +94,8 @@ class AnchorDifferences:
 
     def solve(self, epsilon: Float[Array, "n r"]) -> Float[Array, "n m"]:
         """What these differences of log-odds amount to in the starred representation: D*^+ epsilon."""
-        return np.linalg.lstsq(self.star, epsilon.T, rcond=None)[0].T
+        q, r = np.linalg.qr(self.star)
+        return np.asarray(solve_triangular(r, q.T @ epsilon.T, check_finite=False)).T
 
 
 def _square(star: Float[Array, "r m"], of: str) -> Float[Array, "m m"]:

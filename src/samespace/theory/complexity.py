@@ -85,15 +85,13 @@ def effective_complexity(f: Any, g: Any, *, tolerance: float | None = None) -> E
     2
     """
     of_f, of_g = Triangle.of(f), Triangle.of(g)
-    span_f, span_g = (
-        Span.of(r, dtype=t.dtype, tolerance=tolerance)
-        for r, t in ((of_f.plain, of_f), (of_g.centred, of_g))
-    )
+    span_f = Span.of(of_f.plain, dtype=of_f.dtype, tolerance=tolerance)
+    span_g = of_g.span(tolerance=tolerance)
     singular = np.linalg.svd(of_f.plain @ of_g.centred.T, compute_uv=False)
     cutoff = tolerance
     if cutoff is None:
         cutoff = max(default_tolerance(t.widths[0], t.dtype) for t in (of_f, of_g))
-    rank = int(np.sum(singular > cutoff * singular[0])) if singular[0] > 0 else 0
+    rank = int(np.sum(singular > cutoff * singular.max(initial=0.0)))
     return EffectiveComplexity(
         complexity=min(rank, span_f.rank, span_g.rank),
         dim=of_f.widths[0],
@@ -171,8 +169,9 @@ def displaced_map(f: Any, g: Any = None, f_star: Any = None, g_star: Any = None)
     """
     pair = ModelPair.of(f, g, f_star, g_star)
     star, own = np.split(pair.joint_labels.centred, [pair.g_star.d], axis=1)
-    span = Span.of(own, dtype=pair.g.dtype)
-    span_star = Span.of(star, dtype=pair.g_star.dtype)
+    magnitude = float(np.linalg.norm(pair.joint_labels.plain))
+    span = Span.of(own, dtype=pair.g.dtype, magnitude=magnitude)
+    span_star = Span.of(star, dtype=pair.g_star.dtype, magnitude=magnitude)
     if not (span.rank and span_star.rank):
         raise DegenerateError(
             "All labels of a model have the same vector, so its likelihood is uniform and sees nothing of f."

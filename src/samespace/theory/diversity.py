@@ -30,7 +30,7 @@ MAX_CONDITION = 1e6
 """Beyond it rounding of float32 values (6e-8) reaches a tenth of what L's inverse returns."""
 
 _ENUMERABLE = 20_000
-_SHORTLIST_PER_POINT = 8
+_SHORTLIST_PER_POINT = 4
 _RESAMPLING_TRIES = 1000
 
 
@@ -89,6 +89,7 @@ def diversity(
     rng: np.random.Generator | None = None,
     tolerance: float | None = None,
     max_condition: float = MAX_CONDITION,
+    triangle: Triangle | None = None,
 ) -> Diversity:
     r"""Tell whether M + 1 of the vectors span R^M by their differences, and choose them well.
 
@@ -111,10 +112,12 @@ def diversity(
         Singular values below it, relative to the largest, count as zero; by default rounding.
     max_condition
         Condition number of the differences beyond which the verdict is "ill-conditioned".
+    triangle
+        The `Triangle` of the vectors, where it is known already.
 
     Notes
     -----
-    Of more than 8 (M + 1) vectors only the 8 (M + 1) of the largest leverage (Mahalanobis distance from
+    Of more than 4 (M + 1) vectors only the 4 (M + 1) of the largest leverage (Mahalanobis distance from
     the mean) are candidates for ``"qr"`` and ``"exchange"``: vertices of large simplices lie far out.
 
     The choice misleads when read as a property of the *model*: condition numbers depend on the coordinates
@@ -133,8 +136,8 @@ def diversity(
     >>> diversity(square[:2]).verdict, diversity(square[:2]).rank
     ('too few', 1)
     """
-    triangle = Triangle.of(vectors)
-    span = Span.of(triangle.centred, dtype=triangle.dtype, tolerance=tolerance)
+    triangle = Triangle.of(vectors) if triangle is None else triangle
+    span = triangle.span(tolerance=tolerance)
     count, dim = triangle.n, triangle.mean.size
     if span.rank == 0:
         chosen, method_used, found = np.zeros(1, dtype=np.intp), "one point", None

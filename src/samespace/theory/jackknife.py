@@ -8,7 +8,7 @@ jackknifed at the label that attains it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,7 +29,7 @@ def groups(n: int, folds: int) -> Int[Array, " n"]:
 def jackknife(
     estimate: float,
     without: Callable[[int], float],
-    folds: int,
+    folds: Sequence[int],
     *,
     level: float,
     least: float = 0.0,
@@ -40,11 +40,13 @@ def jackknife(
     ----------
     without
         The statistic of all rows outside group k.
+    folds
+        The groups that are not empty.
     """
-    if folds < 2:
+    if len(folds) < 2:
         return None, None
-    left = np.array([without(k) for k in range(folds)])
-    half = t_quantile(level, folds - 1) * spread(left)
+    left = np.array([without(k) for k in folds])
+    half = t_quantile(level, len(folds) - 1) * spread(left)
     return max(estimate - half, least), estimate + half
 
 

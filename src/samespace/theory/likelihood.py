@@ -145,28 +145,29 @@ def likelihood_gap(
 
 
 class _Softmax:
-    """Running sum of exponentials of a row's logits, relative to the running maximum."""
+    """Running sum of exponentials of rows of logits, relative to the running maximum."""
 
-    def __init__(self, xp: Any, like: Any) -> None:
-        self.xp, self.top = xp, xp.full((like.shape[0], 1), -float("inf"), dtype=like.dtype)
-        self.total = np.zeros(like.shape[0])
-        self.weighted = np.zeros(like.shape[0])
+    def __init__(self, like: Any) -> None:
+        rows = int(like.shape[0])
+        self.top = np.full(rows, -np.inf)
+        self.total = np.zeros(rows)
+        self.weighted = np.zeros(rows)
 
-    def add(self, logits: Any, other: Any = None) -> None:
-        """Take in a block; `other` (the other model's logits) is averaged under this one's weights."""
-        xp = self.xp
-        top = xp.maximum(self.top, xp.max(logits, axis=1, keepdims=True))
-        shrink = _float64(xp.exp(self.top - top))[:, 0]
-        weights = xp.exp(logits - top)
-        self.total = self.total * shrink + _float64(xp.sum(weights, axis=1))
-        if other is not None:
-            weighted = xp.sum(weights * (logits - other), axis=1)
-            self.weighted = self.weighted * shrink + _float64(weighted)
+    def add(self, logits: Any, gap: Any, xp: Any) -> None:
+        """Take in a block; `gap`, to the other model's logits, is averaged under this one's weights."""
+        top_here = xp.max(logits, axis=1, keepdims=True)
+        weights = xp.exp(logits - top_here)
+        here = _float64(top_here)[:, 0]
+        top = np.maximum(self.top, here)
+        before, now = np.exp(self.top - top), np.exp(here - top)
+        self.total = self.total * before + _float64(xp.sum(weights, axis=1)) * now
+        if gap is not None:
+            self.weighted = self.weighted * before + _float64(xp.vecdot(weights, gap)) * now
         self.top = top
 
     @property
     def log_z(self) -> Float[Array, " n"]:
-        return _float64(self.top)[:, 0] + np.log(self.total)
+        return self.top + np.log(self.total)
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,17 +198,18 @@ def _pass_labels(fs: list[Any], gs: list[Representation]) -> _Block:
 
     xp = array_namespace(*fs)
     pieces = [slice(s, s + _ROWS) for s in range(0, int(fs[0].shape[0]), _ROWS)]
-    sums = [[_Softmax(xp, f[piece]) for piece in pieces] for f in fs]
+    sums = [[_Softmax(f[piece]) for f in fs] for piece in pieces]
     for labels in zip(*(g.batches(_LABELS) for g in gs), strict=True):
         columns = [_wide(rows).T for rows in labels]
-        for i, piece in enumerate(pieces):
+        for piece, models in zip(pieces, sums, strict=True):
             logits = [f[piece] @ column for f, column in zip(fs, columns, strict=True)]
-            for model, own in enumerate(logits):
-                sums[model][i].add(own, logits[1 - model] if len(fs) == 2 else None)
-    log_z = [np.concatenate([s.log_z for s in model]) for model in sums]
-    own, star = log_z[0], log_z[-1]
-    gap = [np.concatenate([s.weighted / s.total for s in model]) for model in sums]
-    return _Block(own, star, gap[0] - own + star, gap[-1] - star + own)
+            gap = logits[0] - logits[1] if len(fs) == 2 else None
+            for model, own in zip(models, logits, strict=True):
+                model.add(own, gap, xp)
+    own, star = ([models[i] for models in sums] for i in (0, -1))
+    log_z, log_z_star = (np.concatenate([s.log_z for s in model]) for model in (own, star))
+    gap_own, gap_star = (np.concatenate([s.weighted / s.total for s in m]) for m in (own, star))
+    return _Block(log_z, log_z_star, gap_own - log_z + log_z_star, log_z - log_z_star - gap_star)
 
 
 def _losses(

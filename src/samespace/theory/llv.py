@@ -256,11 +256,12 @@ def _over_inputs(pair: ModelPair, at: Int[Array, " r"], *, all_labels: bool) -> 
 
 
 def _roots(pair: ModelPair) -> tuple[Array, Array]:
-    """Return the two models' columns of the joint triangle, so that |root (g, 1)| is a sd of log p."""
+    """Return the two models' columns of the joint triangle, so that |root (g, -1)| is a sd of log p."""
     joint = pair.joint_normalised_inputs
-    root = joint.centred / np.sqrt(joint.n)
-    own, star = np.split(root, [pair.f.d + 1], axis=1)
-    return own, star
+    star, own, log_z_star, log_z = np.split(
+        joint.centred / np.sqrt(joint.n), np.cumsum(joint.widths)[:-1], axis=1
+    )
+    return np.hstack([own, log_z]), np.hstack([star, log_z_star])
 
 
 def _with_one(g: Float[Array, "r m"]) -> Float[Array, "r m+1"]:
@@ -292,7 +293,7 @@ def _interval(
         scale, scale_star = (np.std(p[:, 1] - p[:, 0]) for p in (kept, kept_star))
         return max(float(np.std(kept / scale - kept_star / scale_star, axis=0).max()), rest)
 
-    return jackknife(max(t1, rest), without, pair.folds, level=level)
+    return jackknife(max(t1, rest), without, pair.groups, level=level)
 
 
 def _log_prob(f: Any, g: Float[Array, "2 m"], log_z: Float[Array, " n"]) -> Float[Array, "n 2"]:

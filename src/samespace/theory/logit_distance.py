@@ -139,7 +139,10 @@ def _linear_bounds(pair: ModelPair) -> tuple[Float[Array, " r"], Float[Array, " 
     gamma = star @ (axes.T * singular)
     cross = left.T @ basis
     rho = np.minimum(np.linalg.svd(cross, compute_uv=False), 1.0)
-    spectrum = np.linalg.svd(gamma, compute_uv=False) ** 2
+    squares = np.linalg.svd(gamma, compute_uv=False) ** 2
+    spectrum = np.concatenate(
+        [squares, np.zeros(width - len(squares))]
+    )  # K labels give K - 1 at most
     rest = gamma - (gamma @ cross) @ cross.T
     return rho, spectrum, max(float(np.sum(gamma * rest)), 0.0)
 

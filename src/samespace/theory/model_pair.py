@@ -20,6 +20,7 @@ from samespace.moments import Moments
 from samespace.representation import Representation
 from samespace.theory.diversity import Diversity, diversity
 from samespace.theory.likelihood import LikelihoodGap, likelihood_gap
+from samespace.theory.second_moments import SecondMoments
 from samespace.theory.triangle import Triangle, block_rows
 
 if TYPE_CHECKING:
@@ -97,12 +98,12 @@ class ModelPair:
     @cached_property
     def label_diversity(self) -> Diversity:
         """Which labels condition the differences of g* best."""
-        return diversity(self.g_star, of="labels")
+        return diversity(self.g_star, of="labels", triangle=self.joint_labels.leading(1))
 
     @cached_property
     def input_diversity(self) -> Diversity:
         """Which inputs condition the differences of f* best."""
-        return diversity(self.f_star, of="inputs")
+        return diversity(self.f_star, of="inputs", triangle=self.joint_inputs.leading(1))
 
     @cached_property
     def likelihoods(self) -> LikelihoodGap:
@@ -118,24 +119,47 @@ class ModelPair:
 
     @cached_property
     def joint_inputs(self) -> Triangle:
-        """Triangle of the rows (f*, f)."""
+        """Triangle of the rows (f*, f); part of the normalised one where that is there already."""
+        if "joint_normalised_inputs" in self.__dict__:
+            return self.joint_normalised_inputs.leading(2)
         return Triangle.of(self.f_star, self.f)
 
     @cached_property
     def joint_normalised_inputs(self) -> Triangle:
-        """Triangle of the rows (f, log Z, f*, log Z*): all log-probabilities are linear in these."""
+        """Triangle of the rows (f*, f, log Z*, log Z): all log-probabilities are linear in these."""
         gap = self.likelihoods
-        return Triangle.of(self.f, gap.log_z[:, None], self.f_star, gap.log_z_star[:, None])
+        return Triangle.of(self.f_star, self.f, gap.log_z_star[:, None], gap.log_z[:, None])
 
     @cached_property
-    def moments_f(self) -> Moments:
-        """Moments of (f, f*) in folds, for the intervals."""
-        return _moments(self.f, self.f_star, self.folds)
+    def second_f(self) -> SecondMoments:
+        """Second moments of (f, f*)."""
+        return SecondMoments.of_moments(self._moments_f)
 
     @cached_property
-    def moments_g(self) -> Moments:
-        """Moments of (g, g*)."""
-        return _moments(self.g, self.g_star, 1)
+    def second_g(self) -> SecondMoments:
+        """Second moments of (g, g*)."""
+        return SecondMoments.of_triangle(self.joint_labels)
+
+    def second_f_in(self, k: int) -> SecondMoments:
+        """Second moments of the inputs of group k alone."""
+        return SecondMoments.of_moments(self._moments_f.fold(k))
+
+    @cached_property
+    def groups(self) -> tuple[int, ...]:
+        """Groups of inputs that are not empty."""
+        return tuple(k for k in range(self.folds) if self._moments_f.fold(k).n)
+
+    def second_f_without(self, k: int) -> SecondMoments:
+        """Second moments of the inputs outside group k."""
+        return SecondMoments.of_moments(self._moments_f.without(k))
+
+    @cached_property
+    def _moments_f(self) -> Moments:
+        # Not Moments.of, whose gate asks for more rows than a small example may have.
+        moments = Moments(self.f.d, self.f_star.d, folds=self.folds, keep=0)
+        for first, second in paired_blocks(self.f, self.f_star):
+            moments.update(first, second)
+        return moments
 
 
 def paired_blocks(one: Representation, other: Representation) -> Iterator[tuple[Array, Array]]:
@@ -144,14 +168,6 @@ def paired_blocks(one: Representation, other: Representation) -> Iterator[tuple[
     for blocks in zip(one.batches(rows), other.batches(rows), strict=True):
         first, second = (np.asarray(to_host(block), dtype=np.float64) for block in blocks)
         yield first, second
-
-
-def _moments(one: Representation, other: Representation, folds: int) -> Moments:
-    # Not Moments.of: two models may have fewer labels than the gate's minimum of rows.
-    moments = Moments(one.d, other.d, folds=folds, keep=0)
-    for first, second in paired_blocks(one, other):
-        moments.update(first, second)
-    return moments
 
 
 def _check(pair: ModelPair) -> None:

@@ -2,7 +2,7 @@ r"""d_SVD: dissimilarity of two models' representations, in coordinates that the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from jaxtyping import Float, Int
     from numpy import ndarray as Array
 
-    from samespace.moments import Moments
+    from samespace.theory.diversity import Diversity
+    from samespace.theory.second_moments import SecondMoments
 
 _ENUMERABLE = 5_000
 _SEARCH_FLOPS = 2e11
@@ -128,62 +129,79 @@ def d_svd(
             raise OptionError(f"anchors={anchors!r}; write 'search', row numbers, or leave it out.")
         found, sets, searched = _search(side, rng)
     else:
-        found = side.best() if anchors is None else np.asarray(anchors)
+        found = side.diversity.chosen if anchors is None else np.asarray(anchors)
         sets, searched = 1, "the best conditioned set" if anchors is None else "the set given"
     coordinates = side.differences(found)
-    value, unexplained = dissimilarity(side.moments, *coordinates)
+    correlation, inside = correlations(side.seconds, *coordinates)
+    left, singular, right = np.linalg.svd(correlation)
+    explained = np.linalg.lstsq(inside, correlation, rcond=1e-12)[0]
+    rotation, size = left @ right, len(singular)
 
     def without(k: int) -> float:
-        return dissimilarity(side.moments.without(k), *coordinates)[0]
+        # The nuclear norm is the largest of all tr(Q'C) over rotations Q: near its maximum Q may be held.
+        return 1.0 - float(np.sum(rotation * correlations(side.without(k), *coordinates)[0])) / size
 
-    low, high = jackknife(value, without, side.moments.folds, level=level)
+    value = 1.0 - float(singular.sum()) / size
+    low, high = jackknife(value, without, side.groups, level=level)
+    unexplained = max(1.0 - float(np.sum(explained * correlation)) / size, 0.0)
     return SVDDistance(value, low, high, of, found, searched, sets, unexplained)
 
 
 def dissimilarity(
-    moments: Moments, D: Float[Array, "r p"], D_star: Float[Array, "r m"]
-) -> tuple[float, float]:
-    """Return d_SVD and the unexplained share from second moments and the rows of differences."""
-    cross = D @ moments.Sxy @ D_star.T
-    own, star = D @ moments.Sxx @ D.T, D_star @ moments.Syy @ D_star.T
-    sd, sd_star = np.sqrt(np.diag(own)), np.sqrt(np.diag(star))
+    seconds: SecondMoments, D: Float[Array, "r p"], D_star: Float[Array, "r m"]
+) -> float:
+    """Return d_SVD from second moments and the rows of differences."""
+    correlation, _ = correlations(seconds, D, D_star)
+    return 1.0 - float(np.linalg.svd(correlation, compute_uv=False).sum()) / len(correlation)
+
+
+def correlations(
+    seconds: SecondMoments, D: Float[Array, "r p"], D_star: Float[Array, "r m"]
+) -> tuple[Float[Array, "r r"], Float[Array, "r r"]]:
+    """Return the correlations of log-odds between the models, and within the first."""
+    if not len(D):
+        raise DegenerateError(
+            "d_SVD needs a pivot and at least one other anchor; got the pivot alone."
+        )
+    own = D @ seconds.own @ D.T
+    sd, sd_star = (
+        np.sqrt(np.diag(own)),
+        np.sqrt(np.einsum("ij,ij->i", D_star @ seconds.star, D_star)),
+    )
     if not (np.all(sd > 0) and np.all(sd_star > 0)):
         raise DegenerateError(
             "The log-odds of an anchor against the pivot are constant in one of the models, so they "
             "cannot be standardised. Pass anchors with different vectors."
         )
-    correlation = cross / np.outer(sd, sd_star)
-    inside = own / np.outer(sd, sd)
-    explained = np.linalg.lstsq(inside, correlation, rcond=1e-12)[0]
-    share = 1.0 - float(np.sum(explained * correlation)) / len(sd)
-    nuclear = float(np.linalg.svd(correlation, compute_uv=False).sum())
-    return 1.0 - nuclear / len(sd), max(share, 0.0)
+    return D @ seconds.cross @ D_star.T / np.outer(sd, sd_star), own / np.outer(sd, sd)
 
 
 @dataclass(frozen=True, eq=False)
 class _Side:
-    """One representation with its moments, and the other, which gives the anchors."""
+    """One representation's second moments, and the other representation, which gives the anchors."""
 
-    moments: Moments
+    seconds: SecondMoments
+    groups: Sequence[int]
+    without: Callable[[int], SecondMoments]
     anchors: Any
     anchors_star: Any
-    best: Callable[[], Int[Array, " r"]]
-    count: int
-    rank: int
+    diversity: Diversity
 
     @classmethod
     def of_f(cls, pair: ModelPair) -> _Side:
-        diverse = pair.label_diversity
         return cls(
-            pair.moments_f, pair.g, pair.g_star, lambda: diverse.chosen, pair.g.n, diverse.rank
+            pair.second_f,
+            pair.groups,
+            pair.second_f_without,
+            pair.g,
+            pair.g_star,
+            pair.label_diversity,
         )
 
     @classmethod
     def of_g(cls, pair: ModelPair) -> _Side:
-        diverse = pair.input_diversity
-        return cls(
-            pair.moments_g, pair.f, pair.f_star, lambda: diverse.chosen, pair.f.n, diverse.rank
-        )
+        everything = pair.second_g
+        return cls(everything, (), lambda k: everything, pair.f, pair.f_star, pair.input_diversity)
 
     def differences(self, at: Int[Array, " r"]) -> tuple[Float[Array, "r p"], Float[Array, "r m"]]:
         return differences(take(self.anchors, at)), differences(take(self.anchors_star, at))
@@ -191,16 +209,16 @@ class _Side:
 
 def _search(side: _Side, rng: np.random.Generator | None) -> tuple[Int[Array, " r"], int, str]:
     """Find the most dissimilar set of rank + 1 anchors."""
-    total = number_of_sets(side.count, side.rank)
+    total = number_of_sets(side.diversity.count, side.diversity.rank)
     if total <= _ENUMERABLE:
-        found, tried = _largest(side, _all_sets(side.count, side.rank + 1))
+        found, tried = _largest(side, _all_sets(side.diversity.count, side.diversity.rank + 1))
         return found, tried, f"all {tried} sets"
     if rng is None:
         raise OptionError(
             f"there are {total:,} sets of anchors, too many to try all: pass "
             "rng=np.random.default_rng(seed)."
         )
-    budget = max(8, min(2_000, int(_SEARCH_FLOPS / (40.0 * (side.rank + 1) ** 3))))
+    budget = max(8, min(2_000, int(_SEARCH_FLOPS / (40.0 * (side.diversity.rank + 1) ** 3))))
     found = _climb(side, rng, budget)
     return (
         found,
@@ -217,25 +235,19 @@ def _all_sets(count: int, size: int) -> Iterator[Int[Array, " r"]]:
 
 def _largest(side: _Side, sets: Iterator[Int[Array, " r"]]) -> tuple[Int[Array, " r"], int]:
     tables = table(side.anchors), table(side.anchors_star)
-    best, most, tried = None, -np.inf, 0
-    for at in sets:
-        tried += 1
-        found, _ = dissimilarity(side.moments, *(differences(rows[at]) for rows in tables))
-        if found > most:
-            best, most = at, found
-    if best is None:
-        raise DegenerateError("d_SVD needs a pivot and at least one other anchor; got one vector.")
-    return best, tried
+    tried = list(sets)
+    found = [dissimilarity(side.seconds, *(differences(t[at]) for t in tables)) for at in tried]
+    return tried[int(np.argmax(found))], len(tried)
 
 
 def _climb(side: _Side, rng: np.random.Generator, budget: int) -> Int[Array, " r"]:
     """From the best conditioned set, exchange random anchors and keep what raises the dissimilarity."""
-    at = side.best().copy()
-    most, _ = dissimilarity(side.moments, *side.differences(at))
+    at = side.diversity.chosen.copy()
+    most = dissimilarity(side.seconds, *side.differences(at))
     for _ in range(budget - 1):
         drawn = at.copy()
-        drawn[rng.integers(len(at))] = rng.choice(np.setdiff1d(np.arange(side.count), at))
-        found, _ = dissimilarity(side.moments, *side.differences(drawn))
+        drawn[rng.integers(len(at))] = rng.choice(np.setdiff1d(np.arange(side.diversity.count), at))
+        found = dissimilarity(side.seconds, *side.differences(drawn))
         if found > most:
             at, most = drawn, found
     return at

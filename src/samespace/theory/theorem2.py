@@ -13,17 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from samespace.hashing import fold_of
 from samespace.inference import share_over_folds
 from samespace.measures.result import Result
 from samespace.theory.anchors import AnchorDifferences
-from samespace.theory.model_pair import ModelPair, paired_blocks
+from samespace.theory.model_pair import ModelPair
+from samespace.theory.second_moments import SecondMoments
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
     from numpy import ndarray as Array
 
-    from samespace.representation import Representation
     from samespace.theory.model_pair import Choice
 
 
@@ -126,6 +125,9 @@ def theorem2(
     :math:`\epsilon_x` defined by scalar products, as printed and as here, c is 0; `normaliser_shift` gives
     the c that log-likelihoods need.
 
+    The shares are read off second moments, so that one below about 1e-15 times the squared condition number is
+    rounding.
+
     It misleads when read as a bound: the theorem is an identity for *every* choice of anchors, and a large
     error term at one choice does not exclude a good linear map. "all" is the fairest choice, and the
     least-squares map between the representations (`samespace.compare`) leaves less by construction.
@@ -147,86 +149,40 @@ def theorem2(
     pair = ModelPair.of(f, g, f_star, g_star)
     from_labels = AnchorDifferences.of_labels(pair, labels)
     from_inputs = AnchorDifferences.of_inputs(pair, inputs)
-    f_part = _split(pair.f, pair.f_star, from_labels, folds=pair.folds, level=level)
-    g_part = _split(pair.g, pair.g_star, from_inputs, folds=1, level=level)
+    groups = [pair.second_f_in(k).about_zero() for k in pair.groups]
+    f_part = _part(pair.second_f, from_labels, groups, level=level)
+    g_part = _part(pair.second_g, from_inputs, [], level=level)
     return CloseToLinear(f_part, g_part, _joint_gap(f_part.matrix, g_part.matrix))
 
 
-def _split(
-    own: Representation,
-    own_star: Representation,
+def _part(
+    seconds: SecondMoments,
     anchors: AnchorDifferences,
+    groups: list[SecondMoments],
     *,
-    folds: int,
     level: float,
 ) -> LinearPart:
-    sums = _Sums.of(own, own_star, anchors, folds)
+    """Read the shares off the second moments, and the interval of the first off those of the groups."""
+    matrix, plain = anchors.matrix, seconds.about_zero()
     low = high = None
-    used = sums.count > 0
-    if used.sum() > 1:
-        share = share_over_folds(sums.error2[used], sums.whole2[used], level=level)
-        low, high = max(share.interval.low, 0.0), share.interval.high
-    n, mean_error, mean_whole = sums.means()
-    error2, whole2 = sums.error2.sum(), sums.whole2.sum()
+    if len(groups) > 1:
+        sums = [(group.n * group.error(matrix), group.n * np.trace(group.star)) for group in groups]
+        errors, wholes = np.array(sums).T
+        interval = share_over_folds(errors, wholes, level=level).interval
+        low, high = max(interval.low, 0.0), interval.high
+    odds = np.sum((anchors.star.T @ anchors.star) * plain.star)
     return LinearPart(
-        matrix=anchors.matrix,
-        error_share=float(error2 / whole2),
+        matrix=matrix,
+        error_share=plain.error(matrix) / float(np.trace(plain.star)),
         low=low,
         high=high,
-        variance_share=float(
-            (error2 - n * mean_error @ mean_error) / (whole2 - n * mean_whole @ mean_whole)
-        ),
-        log_odds_share=float(sums.epsilon2 / sums.odds2),
-        shift=mean_error,
+        variance_share=seconds.error(matrix) / float(np.trace(seconds.star)),
+        log_odds_share=plain.odds_gap(anchors.plain, anchors.star) / float(odds),
+        shift=seconds.mean_star - seconds.mean @ matrix,
         anchors=anchors.index,
         condition=anchors.condition,
-        n=n,
+        n=seconds.n,
     )
-
-
-@dataclass(eq=False)
-class _Sums:
-    """Sums over rows, by fold, of the squares that the shares are ratios of."""
-
-    count: Int[Array, " k"]
-    error2: Float[Array, " k"]
-    whole2: Float[Array, " k"]
-    error: Float[Array, " m"]
-    whole: Float[Array, " m"]
-    epsilon2: float = 0.0
-    odds2: float = 0.0
-
-    @classmethod
-    def of(
-        cls, own: Representation, own_star: Representation, anchors: AnchorDifferences, folds: int
-    ) -> _Sums:
-        matrix, start = anchors.matrix, 0
-        sums = cls(
-            count=np.zeros(folds, dtype=np.intp),
-            error2=np.zeros(folds),
-            whole2=np.zeros(folds),
-            error=np.zeros(own_star.d),
-            whole=np.zeros(own_star.d),
-        )
-        for rows, rows_star in paired_blocks(own, own_star):
-            fold = fold_of(np.arange(start, start + len(rows), dtype=np.uint64), folds)
-            start += len(rows)
-            sums._add(rows_star - rows @ matrix, rows_star, fold)
-            sums.epsilon2 += float(np.sum(anchors.epsilon(rows, rows_star) ** 2))
-            sums.odds2 += float(np.sum((rows_star @ anchors.star.T) ** 2))
-        return sums
-
-    def _add(self, error: Array, whole: Array, fold: Array) -> None:
-        folds = len(self.count)
-        self.count += np.bincount(fold, minlength=folds)
-        self.error2 += np.bincount(fold, np.sum(error**2, axis=1), minlength=folds)
-        self.whole2 += np.bincount(fold, np.sum(whole**2, axis=1), minlength=folds)
-        self.error += error.sum(axis=0)
-        self.whole += whole.sum(axis=0)
-
-    def means(self) -> tuple[int, Array, Array]:
-        n = int(self.count.sum())
-        return n, self.error / n, self.whole / n
 
 
 def _joint_gap(matrix_f: Float[Array, "p m"], matrix_g: Float[Array, "p m"]) -> float | None:

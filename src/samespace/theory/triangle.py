@@ -48,7 +48,8 @@ class Triangle:
         sources = [Representation.of(rows) for rows in matrices]
         _check_same_rows(sources)
         width = 1 + sum(source.d for source in sources)
-        rows = block_rows(width, at_least=2 * width)
+        # A block of eight times the width: the triangle carried along then adds an eighth to the cost.
+        rows = block_rows(width, at_least=8 * width)
         r = np.zeros((0, width))
         for batches in zip(*(source.batches(rows) for source in sources), strict=True):
             blocks = [to_host(batch) for batch in batches]
@@ -56,6 +57,11 @@ class Triangle:
             r = triangle_of(np.concatenate([r, lifted]))
         widths = tuple(source.d for source in sources)
         return cls(sources[0].n, widths, r, sources[0].dtype)
+
+    def leading(self, count: int) -> Triangle:
+        """Return the triangle of the first `count` matrices alone, without reading them again."""
+        width = 1 + sum(self.widths[:count])
+        return Triangle(self.n, self.widths[:count], self.lifted[:width, :width], self.dtype)
 
     @property
     def mean(self) -> Float[Array, " d"]:
@@ -66,6 +72,11 @@ class Triangle:
     def centred(self) -> Float[Array, "r d"]:
         """R of the rows minus their mean."""
         return self.lifted[1:, 1:]
+
+    def span(self, *, tolerance: float | None = None) -> Span:
+        """Where the rows lie about their mean."""
+        magnitude = float(np.linalg.norm(self.lifted[:, 1:]))
+        return Span.of(self.centred, dtype=self.dtype, tolerance=tolerance, magnitude=magnitude)
 
     @property
     def plain(self) -> Float[Array, "r d"]:
@@ -96,11 +107,27 @@ class Span:
     rank: int
 
     @classmethod
-    def of(cls, r: Float[Array, "r d"], *, dtype: str, tolerance: float | None = None) -> Span:
-        """Decompose a triangle; `tolerance` is relative to the largest singular value."""
+    def of(
+        cls,
+        r: Float[Array, "r d"],
+        *,
+        dtype: str,
+        tolerance: float | None = None,
+        magnitude: float = 0.0,
+    ) -> Span:
+        """Decompose a triangle.
+
+        Parameters
+        ----------
+        tolerance
+            Singular values below it, relative to the largest, count as zero.
+        magnitude
+            Norm of the rows before their mean was subtracted: what is below its rounding is zero as well.
+        """
         _, singular, axes = np.linalg.svd(r, full_matrices=False)
         cutoff = default_tolerance(r.shape[1], dtype) if tolerance is None else tolerance
-        rank = int(np.sum(singular > cutoff * singular[0])) if singular.size and singular[0] else 0
+        least = max(cutoff * singular[0], 8.0 * 2.0**-52 * magnitude) if singular.size else 0.0
+        rank = int(np.sum(singular > least))
         return cls(axes[:rank], singular, rank)
 
     @property
