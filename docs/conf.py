@@ -7,9 +7,14 @@ import sys
 from importlib.metadata import version as installed_version
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))  # docstrings, figure_scraper
+sys.path.insert(0, str(Path(__file__).parent))  # our own extensions
 os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("OMP_NUM_THREADS", "2")
+
+from reference_pages import write_pages
+from sphinx_gallery.sorting import FunctionSortKey
+
+write_pages()
 
 project = "samespace"
 author = "The samespace authors"
@@ -39,7 +44,12 @@ myst_heading_anchors = 3
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
-autodoc_default_options = {"members": True, "show-inheritance": True}
+autodoc_default_options = {
+    "members": True,
+    "show-inheritance": True,
+    # scikit-learn writes these into every estimator, with references to its own pages
+    "exclude-members": "set_fit_request, set_score_request, set_inverse_transform_request",
+}
 autosummary_generate = True
 napoleon_numpy_docstring = True
 napoleon_google_docstring = False
@@ -61,11 +71,19 @@ html_theme_options = {
     "dark_css_variables": {"color-brand-primary": "#6db3f2", "color-brand-content": "#6db3f2"},
 }
 
+GALLERY = [
+    "compare_two_arrays.py",
+    "in_sample_scores_on_noise.py",
+    "close_losses_different_spaces.py",
+    "one_pass_over_parquet.py",
+    "merge_across_machines.py",
+    "map_in_production.py",
+]
 sphinx_gallery_conf = {
     "examples_dirs": ["../examples"],
     "gallery_dirs": ["gallery"],
     "filename_pattern": r"\.py$",
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": FunctionSortKey(GALLERY.index),
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_memory": False,

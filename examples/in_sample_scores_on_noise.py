@@ -7,7 +7,8 @@ were fitted to rise with the width all the same; held-out scores do not.
 """
 
 # %%
-# Independent Gaussian noise, 1,000 rows, from narrow to nearly as wide as there are rows.
+# Independent Gaussian noise, 1,000 rows, at widths from 8 to 400. Held out, the affine map has the
+# ridge that ``compare`` chooses.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -15,18 +16,17 @@ import samespace as ss
 
 rng = np.random.default_rng(0)
 n = 1000
-widths = [8, 16, 32, 64, 128, 256, 400]
+widths = [8, 32, 128, 256, 400]
 in_sample = {"mean CCA": [], "$R^2$": [], "linear CKA": []}
 held_out = {name: [] for name in in_sample}
 
 for d in widths:
     m = ss.Moments.of(rng.standard_normal((n, d)), rng.standard_normal((n, d)))
-    correlations, alignment = ss.cca(m), ss.cka(m)
-    affine = ss.compare(m).affine
+    correlations, alignment, result = ss.cca(m), ss.cka(m), ss.compare(m)
     in_sample["mean CCA"].append(correlations.mean)
     held_out["mean CCA"].append(correlations.held_out_mean)
-    in_sample["$R^2$"].append(1 - affine.in_sample)
-    held_out["$R^2$"].append(1 - affine.unexplained)
+    in_sample["$R^2$"].append(ss.r2(m, held_out=False).mean)
+    held_out["$R^2$"].append(1 - result.affine.unexplained)
     in_sample["linear CKA"].append(alignment.biased)
     held_out["linear CKA"].append(alignment.debiased)
 
@@ -48,7 +48,5 @@ panels[0].legend(frameon=False)
 plt.show()
 
 # %%
-# The verdict is made from the right panel, and from intervals: on the widest pair it is
-m = ss.Moments.of(rng.standard_normal((n, 400)), rng.standard_normal((n, 400)))
-verdict = ss.compare(m).verdict
-print(verdict.name, "-", verdict.reason)
+# The verdict is made from the right panel, and from intervals. On the widest pair it is
+print(result.verdict.name, "-", result.verdict.reason)

@@ -14,6 +14,7 @@ from functools import reduce
 from operator import add
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import samespace as ss
@@ -61,3 +62,25 @@ first, second = ss.compare(whole), ss.compare(merged)
 print(first.verdict, second.verdict)
 print(f"{first.affine.unexplained:.9f} {second.affine.unexplained:.9f}")
 print("same sample of rows:", set(whole.reservoir.keys) == set(merged.reservoir.keys))
+
+# %%
+# What each worker could have said on its own, with its interval, and what the sum says.
+shares = [ss.compare(part).affine for part in (*parts, merged)]
+estimates = np.array([share.unexplained for share in shares])
+ends = np.array([(share.interval.low, share.interval.high) for share in shares])
+rows = [part.n for part in (*parts, merged)]
+
+figure, axes = plt.subplots(figsize=(8, 3.2), layout="constrained")
+for which, colour, label in (
+    (slice(0, -1), "0.45", "one worker"),
+    (slice(-1, None), "C0", "merged"),
+):
+    bars = np.abs(ends[which] - estimates[which, None]).T
+    axes.errorbar(
+        rows[which], estimates[which], bars, fmt="o", color=colour, capsize=3, label=label
+    )
+axes.axhline(estimates[-1], color="0.8", zorder=0)
+axes.set(xscale="log", xlabel="rows", ylabel="unexplained, held out")
+axes.legend(frameon=False)
+axes.spines[["top", "right"]].set_visible(False)
+plt.show()

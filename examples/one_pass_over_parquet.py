@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import samespace as ss
+from samespace.report import figures
 
 rng = np.random.default_rng(0)
 n, d_old, d_new = 60_000, 32, 48
@@ -53,6 +54,8 @@ result = ss.compare(moments, names=("old", "new"))
 print(result)
 
 # %%
-# Half of the files would have given the same answer with wider intervals. On the command line,
-# all of this is ``samespace compare old/ new/ --on id``.
-print("affine map, held out:", f"{1 - result.affine.unexplained:.4f}", "of the variance explained")
+# The picture is drawn from the rows that the pass kept: old, new, and old after the map.
+points = figures.points(result)
+
+# %%
+# On the command line, all of this is ``samespace compare old/ new/ --on id --html report.html``.

@@ -28,7 +28,7 @@ def make(
 ) -> dict[str, Any]:
     """Run every piece that has no record yet, then summarise; safe to kill and to repeat.
 
-    `only` is a pattern of piece names, such as "row01-*", to make a reproduction part by part.
+    `only` is a pattern of piece names, such as ``"row01-*"``, to make a reproduction part by part.
     """
     pieces = _matching(reproduction, scale, only)
     results = _results(reproduction, folder)
