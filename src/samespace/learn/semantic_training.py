@@ -133,7 +133,8 @@ def train_contrastive(
     _one_seed_each(models.parameters, seeds)
     device = models.parameters.flat.device
     symbols, contexts = (torch.from_numpy(part).to(device) for part in (symbol, context))
-    pairs = torch.triu_indices(*models.symbol_table().shape[1:2] * 2, offset=1)
+    size = models.symbol_table().shape[1]
+    pairs = torch.triu_indices(size, size, offset=1)
     measured: list[Tensor] = []
 
     def measure() -> None:
@@ -216,7 +217,7 @@ def batches(
                     for row, one in zip(weights, generators, strict=True)
                 ]
             )
-        yield list(train.gather(1, order).to(device).split(batch, dim=1))
+        yield list(torch.functional.split(train.gather(1, order).to(device), batch, dim=1))
 
 
 def _train(
@@ -239,7 +240,7 @@ def _train(
         for batch in rows:
             loss = loss_of(batch)
             # Models share no parameter, so the gradient of the sum is each model's own gradient.
-            loss.sum().backward()
+            torch.autograd.backward(loss.sum())
             optimiser.step()
             optimiser.zero_grad(set_to_none=True)
             total += loss.detach()

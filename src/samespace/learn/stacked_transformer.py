@@ -111,7 +111,7 @@ class StackedParameters:
     def views(self) -> dict[str, Tensor]:
         """Return every parameter by name with the population first; gradients reach the flat tensor."""
         sizes = [shape.numel() for shape in self._shapes.values()]
-        parts = self.flat.split(sizes, dim=1)
+        parts = torch.functional.split(self.flat, sizes, dim=1)
         return {
             name: part.view(-1, *shape)
             for (name, shape), part in zip(self._shapes.items(), parts, strict=True)

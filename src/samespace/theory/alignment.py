@@ -12,8 +12,9 @@ they cost different things:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -171,8 +172,8 @@ def alignment(
             f"Alignment is judged on pairs of symbols that both data sets have; they share {len(common)} of "
             f"{len(contrastive.symbols)} and {len(known)}. Write the symbols of both in the same way."
         )
-    options = {"margin": margin, "level": level, "reach": reach}
-    left, right = _on_the_same_pairs(contrastive.select(common), downstream.select(common), options)
+    judge = partial(equivalence, margin=margin, level=level, reach=reach)
+    left, right = _on_the_same_pairs(contrastive.select(common), downstream.select(common), judge)
     shared = set(common)
     return _judged(
         left,
@@ -188,18 +189,17 @@ def _named(contrastive: Occurrences, downstream: Occurrences) -> str:
 
 
 def _on_the_same_pairs(
-    contrastive: Occurrences, downstream: Occurrences, options: Mapping[str, float]
+    contrastive: Occurrences, downstream: Occurrences, judge: Callable[..., Equivalence]
 ) -> tuple[Equivalence, Equivalence]:
     """Judge in both data sets every pair that is within reach in either."""
     size = len(contrastive.symbols)
-    first = [equivalence(data, **options) for data in (contrastive, downstream)]
+    first = [judge(data) for data in (contrastive, downstream)]
     codes = [one.pairs.first * size + one.pairs.second for one in first]
     union = np.union1d(*codes)
     if all(len(code) == len(union) for code in codes):
         return first[0], first[1]
     pairs = (union // size, union % size)
-    left, right = (equivalence(data, **options, pairs=pairs) for data in (contrastive, downstream))
-    return left, right
+    return judge(contrastive, pairs=pairs), judge(downstream, pairs=pairs)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # Dark purple and light orange differ in lightness as well as in hue, and the second is dashed: the
 # figures read the same in grey.
 PURPLE, ORANGE, INK = "#4a1a73", "#e8912d", "#3b3b3b"
-_STYLE = {
+_STYLE: Any = {
     "font.family": "sans-serif",
     "font.size": 9,
     "axes.spines.top": False,
@@ -62,8 +62,7 @@ def _distances(axes: Any, curves: Mapping[str, Any]) -> None:
         low, mean, high = (np.array(curves[name][part]) for part in ("low", "mean", "high"))
         axes.fill_between(epochs, low.min(1), high.max(1), color=colour, alpha=0.16, linewidth=0)
         axes.plot(epochs, mean, color=colour, linewidth=0.6, alpha=0.5, linestyle=line)
-        axes.plot(epochs, mean.mean(1), color=colour, linewidth=2, linestyle=line)
-        _label_at_end(axes, epochs, mean.mean(1), label, colour)
+        axes.plot(epochs, mean.mean(1), color=colour, linewidth=2, linestyle=line, label=label)
     axes.set(
         xlabel="epochs of contrastive training",
         ylabel="Euclidean distance",
@@ -71,6 +70,7 @@ def _distances(axes: Any, curves: Mapping[str, Any]) -> None:
         xlim=(0, epochs[-1]),
         ylim=(0, None),
     )
+    axes.legend(frameon=False, loc="best", handlelength=2.6)
 
 
 def _accuracies(axes: Any, curves: Mapping[str, Any]) -> None:
@@ -104,14 +104,3 @@ def _half_width(accuracy: Float[Array, "evaluations models"]) -> Float[Array, " 
         return np.zeros(len(accuracy))
     return special.stdtrit(models - 1, 0.975) * accuracy.std(axis=1, ddof=1) / np.sqrt(models)
 
-
-def _label_at_end(axes: Any, x: Array, y: Array, label: str, colour: str) -> None:
-    axes.annotate(
-        label,
-        (x[-1], y[-1]),
-        xytext=(-4, 7),
-        textcoords="offset points",
-        ha="right",
-        color=colour,
-        fontweight="bold",
-    )
