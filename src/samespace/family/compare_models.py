@@ -230,7 +230,13 @@ def compare_models(
     _check_same(before, after)
     bias = before.bias is not None or after.bias is not None
     names = (before.name, after.name)
-    options = {"tolerance": tolerance, "floor": floor, "level": level, "folds": folds, "seed": seed}
+    options: dict[str, Any] = {
+        "tolerance": tolerance,
+        "floor": floor,
+        "level": level,
+        "folds": folds,
+        "seed": seed,
+    }
     f = compare(before.h, after.h, names=names, progress=progress, **options)
     enough = before.w.shape[0] >= MINIMUM_ROWS
     g = compare(before.w, after.w, names=names, **options) if enough else None

@@ -25,7 +25,13 @@ if TYPE_CHECKING:
 
     from samespace.compare import Comparison
     from samespace.moments import Moments
+    from samespace.verdict import ClassResult
 
+_SMALLER_CLASSES: dict[str, type[Map]] = {
+    "identity": Identity,
+    "permutation": Permutation,
+    "orthogonal": Orthogonal,
+}
 _LARGEST_CONDITION = 1e10
 """Beyond it an inverse amplifies the rounding of float32 representations to nonsense."""
 
@@ -97,12 +103,10 @@ class Sides:
 
 
 def judge_jointly(f: Comparison, sides: Sides) -> tuple[JointClass, ...]:
-    """Judge every class of the lattice on f and g at once, by the tolerance and floor of f's
-    comparison.
-    """
+    """Judge every class on f and g at once, by the tolerance and the floor of f's comparison."""
     if f.d_x != f.d_y or sides.labels.d_x != sides.labels.d_y:
         return tuple(_absent(one.name, f.d_x, f.d_y) for one in f.classes)
-    affine = unembedding_share(sides.labels, f.affine.map.matrix)
+    affine = unembedding_share(sides.labels, _fitted(f.affine).matrix)
     return tuple(_judge(f, one.name, sides, affine) for one in f.classes)
 
 
@@ -132,17 +136,16 @@ def fit_class(name: str, moments: Moments, *, ridge: float) -> Map:
     """Fit one class of the lattice; the ridge is that of the affine class."""
     if name == "affine":
         return Affine.fit(moments, ridge=ridge)
-    return {"identity": Identity, "permutation": Permutation, "orthogonal": Orthogonal}[name].fit(
-        moments
-    )
+    return _SMALLER_CLASSES[name].fit(moments)
 
 
 def _judge(f: Comparison, name: str, sides: Sides, affine: float | None) -> JointClass:
     one, ridge = getattr(f, name), f.diagnostics.ridge
-    share = unembedding_share(sides.labels, one.map.matrix)
+    fitted = _fitted(one)
+    share = unembedding_share(sides.labels, fitted.matrix)
     interval = _interval(name, sides, share, ridge=ridge, level=f.settings.level)
-    offset = _offset(one.map, sides)
-    f_from_g, gap = _from_labels(name, one.map.matrix, sides)
+    offset = _offset(fitted, sides)
+    f_from_g, gap = _from_labels(name, fitted.matrix, sides)
     holds, reason = _decide(f, name, share, interval, affine, offset)
     return JointClass(
         name=name,
@@ -155,8 +158,13 @@ def _judge(f: Comparison, name: str, sides: Sides, affine: float | None) -> Join
         f_from_g=f_from_g,
         gap=gap,
         offset=offset,
-        map=one.map,
+        map=fitted,
     )
+
+
+def _fitted(one: ClassResult) -> Map:
+    assert one.map is not None  # models of one width, compared just now
+    return one.map
 
 
 def _share(moments: Moments, matrix: Float[Array, "m m"]) -> float:

@@ -51,14 +51,14 @@ def _world(axes: Axes, condition: Mapping[str, Any]) -> None:
         axes.plot(
             [0, 2 * reach * np.cos(angle)], [0, 2 * reach * np.sin(angle)], color="#dedad2", lw=0.7
         )
-    axes.scatter(*z.T, c=labels, cmap=_CYCLE, s=18, ec="#55524c", lw=0.3, zorder=2)
+    axes.scatter(z[:, 0], z[:, 1], c=labels, cmap=_CYCLE, s=18, ec="#55524c", lw=0.3, zorder=2)
     axes.set(
         xlim=(-reach, reach),
         ylim=(-reach, reach),
         aspect="equal",
         xlabel=r"$x_1$",
         ylabel=r"$x_2$",
-        title=f"(a) the world: {classes} classes by angle, {condition['settings']['noise']} noise inputs not shown",
+        title=f"(a) the world: {classes} classes by angle (noise inputs not shown)",
     )
 
 
