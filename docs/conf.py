@@ -12,7 +12,6 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("OMP_NUM_THREADS", "2")
 
 from reference_pages import write_pages
-from sphinx_gallery.sorting import FunctionSortKey
 
 write_pages()
 
@@ -71,19 +70,11 @@ html_theme_options = {
     "dark_css_variables": {"color-brand-primary": "#6db3f2", "color-brand-content": "#6db3f2"},
 }
 
-GALLERY = [
-    "compare_two_arrays.py",
-    "in_sample_scores_on_noise.py",
-    "close_losses_different_spaces.py",
-    "one_pass_over_parquet.py",
-    "merge_across_machines.py",
-    "map_in_production.py",
-]
 sphinx_gallery_conf = {
     "examples_dirs": ["../examples"],
     "gallery_dirs": ["gallery"],
     "filename_pattern": r"\.py$",
-    "within_subsection_order": FunctionSortKey(GALLERY.index),
+    "within_subsection_order": "gallery_order.GalleryOrder",
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_memory": False,

@@ -13,6 +13,7 @@ import json
 import tempfile
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -93,3 +94,22 @@ report = evaluate_migration(
 )
 print(report)
 print(json.dumps(report.to_dict()["gain"], indent=2))
+
+# %%
+# The same as a picture, with the standard error over the queries: squares are the two baselines.
+ways = {
+    "keep the old model": (report.keep_old, "s"),
+    "map, old-to-new": (report.mapped, "o"),
+    "re-embed everything": (report.reembed, "s"),
+}
+figure, axes = plt.subplots(figsize=(8, 2.3), layout="constrained")
+for place, (name, (found, marker)) in enumerate(ways.items()):
+    error = found.per_query["ndcg"].std() / np.sqrt(found.queries)
+    colour = "C0" if marker == "o" else "0.45"
+    axes.errorbar(found.ndcg, place, xerr=error, fmt=marker, color=colour, capsize=3)
+axes.set_yticks(range(len(ways)), list(ways))
+axes.invert_yaxis()
+axes.margins(y=0.3)
+axes.spines[["top", "right"]].set_visible(False)
+axes.set_xlabel("nDCG@10")
+plt.show()
