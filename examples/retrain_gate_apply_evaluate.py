@@ -103,7 +103,7 @@ ways = {
     "re-embed everything": (report.reembed, "s"),
 }
 figure, axes = plt.subplots(figsize=(8, 2.3), layout="constrained")
-for place, (name, (found, marker)) in enumerate(ways.items()):
+for place, (found, marker) in enumerate(ways.values()):
     error = found.per_query["ndcg"].std() / np.sqrt(found.queries)
     colour = "C0" if marker == "o" else "0.45"
     axes.errorbar(found.ndcg, place, xerr=error, fmt=marker, color=colour, capsize=3)
