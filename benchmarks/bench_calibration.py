@@ -5,7 +5,7 @@ and a number of rows. Its true verdict is the rule of ``samespace.compare`` appl
 moments, so borderline pairs have a right answer too. Published: the confusion matrix of verdicts, and how
 often each class's interval contains the population share of the very map that was handed over.
 
-    python benchmarks/calibrate.py --pairs 2000 --out benchmarks/results/calibration.json
+    python benchmarks/bench_calibration.py --pairs 2000 --out benchmarks/results/calibration.json
 """
 
 from __future__ import annotations
@@ -290,7 +290,10 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--out", type=Path)
     parser.add_argument("--records", type=Path, help="also write one JSON line a pair")
+    parser.add_argument("--quick", action="store_true", help="100 pairs, written nowhere")
     options = parser.parse_args()
+    if options.quick:
+        options.pairs, options.out = 100, None
     seeds = range(options.first_seed, options.first_seed + options.pairs)
     started, records = time.time(), []
     with ProcessPoolExecutor(options.workers) as pool:
@@ -300,7 +303,7 @@ def main() -> None:
                 left = (time.time() - started) / i * (options.pairs - i)
                 print(f"{i} of {options.pairs} pairs, {left:.0f} s left", flush=True)
     summary = summarise(records) | {
-        "command": "python benchmarks/calibrate.py "
+        "command": "python benchmarks/bench_calibration.py "
         f"--pairs {options.pairs} --first-seed {options.first_seed}",
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
         "numpy": np.__version__,
