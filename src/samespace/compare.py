@@ -13,7 +13,7 @@ from samespace.errors import OptionError, TooFewRowsError
 from samespace.inference import Interval, Null
 from samespace.lattice import CLASSES, SMALLER, LatticeFit, fit_lattice
 from samespace.measures.cca import cca
-from samespace.moments import Moments
+from samespace.moments import Moments, refuse_second
 from samespace.representation import MINIMUM_ROWS, Pair, check_spread
 from samespace.verdict import ClassResult, Rule, Verdict, decide, judge
 
@@ -157,11 +157,8 @@ class Comparison:
             settings=Settings(**data["settings"]),
             diagnostics=Diagnostics(**diagnostics),
         )
-        held_out = data["held_out_correlations"]
-        result.__dict__["_spectra"] = (
-            _array(data["correlations"]),
-            None if held_out is None else _array(held_out),
-        )
+        spectra = _array(data["correlations"]), _array(data["held_out_correlations"])
+        result.__dict__["_spectra"] = spectra
         return result
 
     def to_json(self) -> str:
@@ -305,6 +302,7 @@ def _checked_rule(tolerance: float, floor: float, level: float) -> Rule:
 def _gather(
     x: Any, y: Any, on: Any, folds: int, keep: int, precision: Precision, progress: Progress | None
 ) -> Moments:
+    refuse_second(x, y)
     if not isinstance(x, Moments):
         if folds < 2:
             raise OptionError(f"folds={folds}; a held-out verdict needs at least 2.")
@@ -329,11 +327,8 @@ def _names(moments: Moments, names: Sequence[str] | None) -> tuple[str, str]:
 def _diagnose(moments: Moments, fit: LatticeFit) -> Diagnostics:
     rank_x, condition_x = _rank(fit.values_x)
     rank_y, condition_y = _rank(fit.values_y)
-    fourth = moments.norm_products
-    effective = [
-        float(np.sum(values)) ** 2 / float(fourth[i, i])
-        for i, values in enumerate((fit.values_x, fit.values_y))
-    ]
+    squares = np.array([fit.values_x.sum(), fit.values_y.sum()])
+    effective = (squares**2 / np.diag(moments.norm_products)).tolist()
     return Diagnostics(
         rank_x=rank_x,
         rank_y=rank_y,
@@ -400,5 +395,5 @@ def _plain(values: Array | None) -> list[float | None] | None:
     return [float(v) if np.isfinite(v) else None for v in values]
 
 
-def _array(values: list[float | None]) -> Array:
-    return np.array([np.nan if v is None else v for v in values])
+def _array(values: list[float | None] | None) -> Any:
+    return None if values is None else np.array([np.nan if v is None else v for v in values])

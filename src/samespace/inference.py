@@ -81,7 +81,7 @@ def share_over_folds(
     pseudo = k * whole - (k - 1) * without
     shift = correction / total
     estimate = float(pseudo.mean()) + shift
-    error = float(pseudo.std(ddof=1)) / np.sqrt(k)
+    error = float(pseudo.std(ddof=1) / np.sqrt(k))
     half = t_quantile(level, k - 1) * error + abs(shift) / 2
     return Share(estimate, error, Interval(estimate - half, estimate + half))
 

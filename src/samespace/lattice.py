@@ -7,6 +7,7 @@ R^2 and the null, because they share each fold's training moments and their one 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -161,12 +162,14 @@ class _Steps:
 
     def __init__(self, progress: Progress | None, *, total: int) -> None:
         self._progress, self._total, self._count = progress, total, 0
+        self._lock = Lock()  # folds finish on several threads, and the caller is told in order
 
     def done(self, value: Any) -> Any:
         """Count one step; hand its value on."""
-        self._count += 1
-        if self._progress is not None:
-            self._progress("fitting folds", self._count, self._total)
+        with self._lock:
+            self._count += 1
+            if self._progress is not None:
+                self._progress("fitting folds", self._count, self._total)
         return value
 
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from samespace.errors import DegenerateError
+
 if TYPE_CHECKING:
     from jaxtyping import Float
     from numpy import ndarray as Array
@@ -21,7 +23,12 @@ if TYPE_CHECKING:
 ONE, NORM_X, NORM_Y, HEAD = 0, 1, 2, 3
 """Columns of the lift: the constant, the two squared norms; from ``HEAD`` on x, then y."""
 
+_LARGEST_SUM = 1e150
+"""Of squares, on each side: beyond it their own squares leave float64, which ends at 1e308."""
 
+
+# Sums that left the range of float64 are refused where they are read (Moments), not where they are moved.
+@np.errstate(over="ignore", invalid="ignore")
 def translate(
     gram: Float[Array, "w w"], shift: Float[Array, " d"], *, d_x: int
 ) -> Float[Array, "w w"]:
@@ -58,3 +65,14 @@ def centre(gram: Float[Array, "w w"], *, d_x: int) -> tuple[Array, Array]:
     # By definition exactly zero; leaving the rounding there would leak into later translations.
     centred[ONE, HEAD:] = centred[HEAD:, ONE] = 0.0
     return centred, mean
+
+
+def refuse_overflow(gram: Float[Array, "w w"], precision: str) -> None:
+    """Raise DegenerateError for sums that left the floating-point range, or came near to its end."""
+    squares = gram[ONE, NORM_X : NORM_Y + 1]
+    if not np.isfinite(gram).all() or squares.max() > _LARGEST_SUM:
+        raise DegenerateError(
+            f"the sums of squares of x and y are {squares[0]:.1e} and {squares[1]:.1e} in {precision}: "
+            "there are NaN or infinite values, or values too large to be squared twice. "
+            "Divide both representations by a constant first, and use precision='float64'."
+        )

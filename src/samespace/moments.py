@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from samespace.accumulate import Accumulator, DeviceAccumulator, HostAccumulator, Precision, to_host
+from samespace.accumulate import Accumulator, DeviceAccumulator, HostAccumulator, Precision
+from samespace.batch import checked_keys, mean_of, rows_of, together
 from samespace.errors import OptionError, ShapeError, TooFewRowsError
 from samespace.hashing import fold_of
-from samespace.lifted import HEAD, NORM_X, NORM_Y, ONE, centre, translate
+from samespace.lifted import HEAD, NORM_X, NORM_Y, ONE, centre, refuse_overflow, translate
 from samespace.representation import Pair
 from samespace.reservoir import Reservoir
 
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 
     Progress = Callable[[str, int, int], None]
 
-_BATCH_VALUES = 1 << 23
-"""Values of x and y together in a batch when this room chooses the batch: 64 MB of float64."""
+_BATCH_VALUES = 1 << 22
+"""Values of x and y together in a batch when this room chooses the batch: 32 MB of float64."""
 
 
 class Moments:
@@ -101,6 +102,7 @@ class Moments:
         progress: Progress | None = None,
     ) -> Moments:
         """Moments of two representations (arrays, paths, ...) or of a :class:`Pair`, in one pass."""
+        refuse_second(x, y)
         if isinstance(x, Moments):
             return x
         pair = x if isinstance(x, Pair) else Pair.of(x, y, on=on, minimum=1)
@@ -142,9 +144,8 @@ class Moments:
             )
         if X.shape[0] == 0:
             return
-        if keys is None:
-            keys = np.arange(self._rows_seen, self._rows_seen + X.shape[0], dtype=np.uint64)
-        X, Y = _home(X), _home(Y)
+        keys = checked_keys(keys, X.shape[0], first=self._rows_seen)
+        X, Y = together(X, Y)
         self._ready(X, Y).add(X, Y, fold_of(keys, self.folds))
         self._sample(X, Y, keys)
         self._rows_seen += X.shape[0]
@@ -290,13 +291,15 @@ class Moments:
 
     @cached_property
     def _total(self) -> Float[Array, "w w"]:
-        total: Array = self._all_grams().sum(axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):  # refused in _centring, with a reason
+            total: Array = self._all_grams().sum(axis=0)
         return total
 
     @cached_property
     def _centring(self) -> tuple[Array, Array]:
         if self._total[ONE, ONE] == 0:
             raise TooFewRowsError("these Moments hold no rows yet; call update(X, Y) first.")
+        refuse_overflow(self._total, self.precision)
         return centre(self._total, d_x=self.d_x)
 
     @property
@@ -343,8 +346,9 @@ class Moments:
         if self._rows_seen >= self._repivot_at:
             self._repivot_at = 2 * max(self._rows_seen, X.shape[0])
             self._move_pivot(X, Y)
-        if self._accumulator is None:
-            kind = HostAccumulator if isinstance(X, np.ndarray) else DeviceAccumulator
+        kind = HostAccumulator if isinstance(X, np.ndarray) else DeviceAccumulator
+        if type(self._accumulator) is not kind:
+            self._all_grams()  # batches moved between host and device: bank what the other one holds
             like = {} if kind is HostAccumulator else {"like": X}
             self._accumulator = kind(
                 self._pivot, self.d_x, folds=self.folds, precision=self.precision, **like
@@ -353,7 +357,7 @@ class Moments:
 
     def _move_pivot(self, X: Any, Y: Any) -> None:
         if self._rows_seen == 0:
-            self._pivot = np.concatenate([_mean_of(X), _mean_of(Y)])
+            self._pivot = np.concatenate([mean_of(X), mean_of(Y)])
             return
         row = np.zeros(HEAD + self.d_x + self.d_y)
         if self._grams is not None:
@@ -369,24 +373,19 @@ class Moments:
 
     def _sample(self, X: Any, Y: Any, keys: UInt64[Array, " n"]) -> None:
         if self.reservoir.keep and len(index := self.reservoir.candidates(keys)):
-            fresh = Reservoir(self.reservoir.keep, keys[index], _rows(X, index), _rows(Y, index))
+            fresh = Reservoir(
+                self.reservoir.keep, keys[index], rows_of(X, index), rows_of(Y, index)
+            )
             self.reservoir = self.reservoir + fresh
 
 
-def _home(array: Any) -> Any:
-    """NumPy where the host can multiply in double precision; a CUDA array stays on its device."""
-    on_gpu = getattr(array, "is_cuda", False) or type(array).__module__.startswith("cupy")
-    return array if on_gpu else to_host(array)
-
-
-def _mean_of(array: Any) -> Float[Array, " d"]:
-    # Row by row in double precision: a float16 sum would overflow, a float32 mean would be coarse.
-    return np.asarray(_rows(array, slice(0, 4096)), np.float64).mean(axis=0)
-
-
-def _rows(array: Any, index: Any) -> Array:
-    """Some rows, on the host, in float64 (float32 input stays exact in it)."""
-    return to_host(array[index]).astype(np.float64, copy=False)
+def refuse_second(x: Any, y: Any) -> None:
+    """Raise OptionError for a second side beside Moments or a Pair, which hold both."""
+    if y is not None and isinstance(x, Moments | Pair):
+        raise OptionError(
+            f"{type(x).__name__} already holds both sides, so a second argument has no place; "
+            "write either f(moments) or f(X, Y)."
+        )
 
 
 def _swapped_pairing(pairing: dict[str, Any]) -> dict[str, Any]:

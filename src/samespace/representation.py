@@ -206,6 +206,13 @@ def check_spread(
             f"{name} is constant: every row is the same vector. There is nothing to compare; check "
             "that the right layer, column or checkpoint was written."
         )
+    # The lattice multiplies three variances, and float64 ends at 1e308.
+    if not 1e-90 < total < 1e90:
+        size, remedy = ("small", "Multiply") if total < 1 else ("large", "Divide")
+        raise DegenerateError(
+            f"the variance of {name} is {total:.1e}: its values are too {size} for products of squares. "
+            f"{remedy} both representations by a constant first."
+        )
 
 
 def _side(obj: Any, default: str, column: str | None, on: Any) -> Representation:

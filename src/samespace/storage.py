@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from samespace.errors import FormatError, MissingSourceError
+from samespace.errors import FormatError, MissingSourceError, OutputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,8 +32,14 @@ def save_tensors(
     try:
         partial.write_bytes(save({k: np.ascontiguousarray(v) for k, v in tensors.items()}, header))
         partial.replace(target)
+    except OSError as error:
+        raise OutputError(
+            f"cannot write {str(path)!r} ({error.strerror}); give a path in a folder that exists and "
+            "that you may write to."
+        ) from error
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):  # it may never have been there
+            partial.unlink()
 
 
 def load_tensors(path: str | Path, *, kind: str) -> tuple[dict[str, Array], dict[str, Any]]:

@@ -105,7 +105,8 @@ def decide(results: dict[str, ClassResult], rule: Rule) -> Verdict:
             return Verdict("undecided", f"{result.reason} But {_lower(open_before.reason)}", margin)
         if result.holds is None and open_before is None:
             open_before = result
-    if open_before is not None:
+    # Every class lies in the affine one: when that fails, what is open below it cannot hold either.
+    if open_before is not None and results["affine"].holds is not False:
         # The widest open class decides between "something" and "none".
         last = [r for r in results.values() if r.holds is None][-1]
         return Verdict("undecided", last.reason, margin)

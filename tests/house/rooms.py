@@ -11,7 +11,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("errors",),
     ("hashing", "parallel", "storage"),
     ("representation", "sources"),  # the gate
-    ("lifted", "reservoir", "accumulate", "moments"),
+    ("lifted", "reservoir", "accumulate", "batch", "moments"),
     ("maps", "measures"),
     ("inference", "lattice", "verdict"),
     ("compare",),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from samespace.errors import OptionError
+from samespace.errors import OptionError, TooFewRowsError
 from samespace.maps.base import Map, bias_through_means, no_inverse
 from samespace.moments import Moments
 
@@ -145,10 +145,20 @@ def choose_ridge(moments: Moments) -> float:
         )
     errors = sum(
         RidgePath.of(moments.without(k)).squared_errors(moments.fold(k), RIDGES)
-        for k in range(moments.folds)
-        if moments.fold(k).n
+        for k in filled_folds(moments)
     )
     return RIDGES[int(np.argmin(errors))]
+
+
+def filled_folds(moments: Moments) -> list[int]:
+    """The folds that have rows: at least two, so that each leaves rows to be fitted to."""
+    filled = [k for k in range(moments.folds) if moments.fold_size(k)]
+    if len(filled) < 2:
+        raise TooFewRowsError(
+            f"{moments.n} rows, in {len(filled)} of {moments.folds} folds: none are left to test on. "
+            "Give more rows, or ridge= (and rank=) so that nothing is chosen on held-out rows."
+        )
+    return filled
 
 
 def checked_ridge(ridge: float) -> float:

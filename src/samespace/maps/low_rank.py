@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from samespace.errors import OptionError
-from samespace.maps.affine import RidgePath, checked_ridge, choose_ridge
+from samespace.maps.affine import RidgePath, checked_ridge, choose_ridge, filled_folds
 from samespace.maps.base import Map, bias_through_means, no_inverse
 from samespace.moments import Moments
 
@@ -100,10 +100,8 @@ def _smallest_rank(moments: Moments, ridge: float, *, tolerance: float) -> int:
     if moments.folds < 2:
         raise OptionError("choosing the rank needs Moments with at least 2 folds; give rank=.")
     errors = np.zeros(min(moments.d_x, moments.d_y))
-    for k in range(moments.folds):
-        test = moments.fold(k)
-        if test.n:
-            errors += _errors_by_rank(moments.without(k), test, ridge)
+    for k in filled_folds(moments):
+        errors += _errors_by_rank(moments.without(k), moments.fold(k), ridge)
     close = errors <= errors[-1] + tolerance * np.trace(moments.Syy)
     return int(np.flatnonzero(close)[0]) + 1
 

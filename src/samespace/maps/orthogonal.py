@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from samespace.errors import DegenerateError
+from samespace.maps.affine import RidgePath
 from samespace.maps.base import Map, bias_through_means, no_inverse
 from samespace.moments import Moments
 
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 _GRAM_CONDITION = 1e12
 """Largest condition of M'M whose eigenvectors still give the polar factor to 1e-5, before polishing."""
 
+_STEPS = 30
+_ENOUGH = 1e-5
+"""Improvement, as a share of Y's variance, below which a step is the last: far under any tolerance."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Orthogonal(Map):
@@ -27,9 +32,10 @@ class Orthogonal(Map):
 
     R is the orthogonal polar factor of :math:`S_{xy}` (Schönemann 1966) and
     :math:`s = \operatorname{tr} R'S_{xy} / \operatorname{tr} R'S_{xx}R`. Between different widths R is
-    semi-orthogonal: an isometric embedding when d_x < d_y, and the projection that keeps the most
-    cross-covariance when d_x > d_y (there the least-squares problem has no closed form, and this one is the
-    minimiser for Y padded with zeros).
+    semi-orthogonal: an isometric embedding when d_x < d_y, and a projection when d_x > d_y. There the
+    least-squares problem has no closed form: R is the better of the polar factors of :math:`S_{xy}` and of
+    the affine map (which finds an exact projection exactly), improved by majorisation (Kiers and ten Berge
+    1992).
 
     Examples
     --------
@@ -48,7 +54,10 @@ class Orthogonal(Map):
     @classmethod
     def fit(cls, X: Any, Y: Any = None, *, scaled: bool = True, shifted: bool = True) -> Self:
         moments = Moments.of(X, Y)
-        rotation = polar_factor(moments.Sxy)
+        if moments.d_x <= moments.d_y:
+            rotation = polar_factor(moments.Sxy)
+        else:
+            rotation = _best_projection(moments, scaled=scaled)
         scale = _best_scale(moments, rotation) if scaled else 1.0
         matrix = scale * rotation
         bias = bias_through_means(moments, matrix) if shifted else np.zeros(moments.d_y)
@@ -102,6 +111,34 @@ def polar_factor(M: Float[Array, "a b"]) -> Float[Array, "a b"]:
     for _ in range(2):  # quadratic: 1e-5 -> 1e-10 -> rounding
         R = 1.5 * R - 0.5 * R @ (R.T @ R)
     return R
+
+
+def _best_projection(moments: Moments, *, scaled: bool) -> Float[Array, "d_x d_y"]:
+    r"""Semi-orthogonal R, d_x > d_y, that leaves the least of Y unexplained, by majorisation.
+
+    With :math:`L \ge \lambda_{\max}(S_{xx})` the error is below its tangent at R plus a term constant
+    on orthonormal columns, so the polar factor of :math:`S_{xy} + s(LI - S_{xx})R` never does worse than R.
+    """
+
+    def saved(R: Array) -> tuple[float, float]:
+        scale = _best_scale(moments, R) if scaled else 1.0
+        spread = float(np.vdot(R, moments.Sxx @ R))
+        return 2 * scale * float(np.vdot(R, moments.Sxy)) - scale**2 * spread, scale
+
+    path = RidgePath.of(moments)
+    best = max(
+        (polar_factor(M) for M in (moments.Sxy, path.matrix(0.0))), key=lambda R: saved(R)[0]
+    )
+    enough = _ENOUGH * float(np.trace(moments.Syy))
+    for _ in range(_STEPS):
+        before, scale = saved(best)
+        pull = path.values[-1] * best - moments.Sxx @ best
+        better = polar_factor(moments.Sxy + scale * pull)
+        gain = saved(better)[0] - before
+        best = better if gain > 0 else best
+        if gain <= enough:
+            break
+    return best
 
 
 def _best_scale(moments: Moments, rotation: Float[Array, "d_x d_y"]) -> float:

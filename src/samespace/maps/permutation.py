@@ -57,6 +57,10 @@ class Permutation(Map):
     def order(self) -> Int[Array, " d"]:
         """For each new coordinate, the old coordinate it comes from."""
         order: Array = np.abs(self.matrix).argmax(axis=0)
+        # A column of zeros (a constant coordinate) names none: it takes one that the others left over.
+        empty = ~self.matrix.any(axis=0)
+        left_over = np.setdiff1d(np.arange(self.d_x), order[~empty])
+        order[empty] = left_over[: empty.sum()]
         return order
 
     @property

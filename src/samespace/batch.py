@@ -1,0 +1,50 @@
+"""A batch of paired rows on its way into moments: on one device, with one key a row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from samespace.accumulate import to_host
+from samespace.errors import ShapeError
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, UInt64
+    from numpy import ndarray as Array
+
+
+def together(X: Any, Y: Any) -> tuple[Any, Any]:
+    """Both sides where they can be multiplied: on their device, or on the host when either is there."""
+    X, Y = home(X), home(Y)
+    if type(X) is type(Y):
+        return X, Y
+    return to_host(X), to_host(Y)
+
+
+def home(array: Any) -> Any:
+    """NumPy where the host can multiply in double precision; a CUDA array stays on its device."""
+    on_gpu = getattr(array, "is_cuda", False) or type(array).__module__.startswith("cupy")
+    return array if on_gpu else to_host(array)
+
+
+def checked_keys(keys: Any, n: int, *, first: int) -> UInt64[Array, " n"]:
+    """One 64-bit key for each row; without any, running numbers from ``first``."""
+    if keys is None:
+        return np.arange(first, first + n, dtype=np.uint64)
+    if np.shape(keys) != (n,):
+        raise ShapeError(
+            f"keys of shape {np.shape(keys)} for a batch of {n} rows; pass one key for each row."
+        )
+    return np.asarray(keys).astype(np.uint64, copy=False)
+
+
+def mean_of(array: Any) -> Float[Array, " d"]:
+    """Mean of the first rows, near which sums are taken."""
+    # Row by row in double precision: a float16 sum would overflow, a float32 mean would be coarse.
+    return np.asarray(rows_of(array, slice(0, 4096)), np.float64).mean(axis=0)
+
+
+def rows_of(array: Any, index: Any) -> Array:
+    """Some rows, on the host, in float64 (float32 input stays exact in it)."""
+    return to_host(array[index]).astype(np.float64, copy=False)
