@@ -115,11 +115,15 @@ class SphereHead(nn.Module):
 
 
 class BoxHead(nn.Module):
-    """Squash rows into a box whose sides are learnt, one bound per member and dimension, from 1."""
+    """Squash rows into a box whose sides are learnt, one bound per member and dimension.
 
-    def __init__(self, members: int, d: int) -> None:
+    Under a similarity -|a - b|^p / temperature a side s is the unit side at temperature / s^p: a box that
+    starts wide tells rows apart from the first step on, where one that starts at 1 must grow first.
+    """
+
+    def __init__(self, members: int, d: int, *, start: float = 1.0) -> None:
         super().__init__()
-        self.bound = nn.Parameter(torch.ones(members, 1, d))
+        self.bound = nn.Parameter(torch.full((members, 1, d), start))
 
     def forward(self, x: Float[Tensor, "k n d"]) -> Float[Tensor, "k n d"]:
         return torch.sigmoid(x) * self.bound

@@ -125,7 +125,11 @@ def _glance(
 
 def _encoder(settings: Settings) -> StackedMLP:
     n, seeds = settings["n"], settings["seeds"]
-    heads = {"sphere": SphereHead(), "box": BoxHead(len(seeds), n), "unbounded": None}
+    heads = {
+        "sphere": SphereHead(),
+        "box": BoxHead(len(seeds), n, start=settings["bound"]),
+        "unbounded": None,
+    }
     return StackedMLP(
         seeds,
         [n, *settings["widths"], n],

@@ -14,6 +14,7 @@ SCALES: dict[str, Settings] = {
     "smoke": {
         "n": 3,
         "initial": "he",
+        "bound": 10.0,
         "widths": [30, 60, 60, 30],
         "batch": 256,
         "pool": 500,
@@ -26,18 +27,20 @@ SCALES: dict[str, Settings] = {
     "small": {
         "n": 5,
         "initial": "he",
-        "widths": [50, 250, 250, 250, 250, 50],
-        "batch": 1024,
+        "bound": 10.0,
+        "widths": [50, 100, 100, 50],
+        "batch": 512,
         "pool": 25_000,
         "seeds": 2,
         "together": 1,
         "scored": [10, 6144],
-        "supervised": {"steps": 2000, "learning_rate": 1e-3, "schedule": "cosine", "warmup": 100},
-        "unsupervised": {"steps": 4000, "learning_rate": 1e-3, "schedule": "cosine", "warmup": 100},
+        "supervised": {"steps": 1500, "learning_rate": 3e-3, "schedule": "cosine", "warmup": 100},
+        "unsupervised": {"steps": 4000, "learning_rate": 3e-3, "schedule": "cosine", "warmup": 100},
     },
     "paper": {
         "n": 10,
         "initial": "torch",
+        "bound": 1.0,
         "widths": [100, 500, 500, 500, 500, 100],
         "batch": 6144,
         "pool": 25_000,
@@ -58,15 +61,24 @@ def rows_of(table: str) -> list[dict[str, Any]]:
 
 def pieces(table: str, settings: Settings) -> list[Piece]:
     """Cut a table into observations as they are, supervised encoders, and rows; seed by seed."""
-    sizes = {key: settings[key] for key in ("n", "initial", "widths", "batch", "pool", "scored")}
     cut = []
     for name, run in _runs(table):
-        training = {} if run["column"] == "identity" else settings[run["column"]]
+        own = {**run, **_made_of(run["column"], settings)}
         for seeds in _groups(settings):
             label = "-".join(str(seed) for seed in sorted({seeds[0], seeds[-1]}))
-            own = {**sizes, **run, "training": training, "seeds": seeds}
-            cut.append(Piece(name=f"{name}-seed{label}", settings=own))
+            cut.append(Piece(name=f"{name}-seed{label}", settings={**own, "seeds": seeds}))
     return cut
+
+
+def _made_of(column: str, settings: Settings) -> dict[str, Any]:
+    """Return what a column's numbers depend on, so that nothing else makes a record out of date."""
+    world = _fields(settings, "n", "pool", "scored")
+    if column == "identity":
+        return world
+    encoder = _fields(settings, "initial", "widths", "batch")
+    # The latents' own box has side 1, and so has a supervised encoder's.
+    bound = settings["bound"] if column == "unsupervised" else 1.0
+    return {**world, **encoder, "bound": bound, "training": settings[column]}
 
 
 def _runs(table: str) -> Iterator[tuple[str, dict[str, Any]]]:
