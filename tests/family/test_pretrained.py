@@ -18,6 +18,7 @@ from samespace.errors import (  # noqa: E402
 )
 from samespace.family import from_pretrained  # noqa: E402
 from samespace.family.pretrained import task_of  # noqa: E402
+from tests.family.checkpoints import word_tokenizer  # noqa: E402
 from tests.family.reductions.models import (  # noqa: E402
     CLIP,
     VOCABULARY,
@@ -43,19 +44,6 @@ CHECKPOINTS = {
 }
 
 
-def word_tokenizer(folder, words):
-    """Write a tokenizer of whole words beside a checkpoint."""
-    from tokenizers import Tokenizer, models, pre_tokenizers
-
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    table = {word: i for i, word in enumerate([*special, *words])}
-    raw = Tokenizer(models.WordLevel(table, unk_token="[UNK]"))
-    raw.pre_tokenizer = pre_tokenizers.Whitespace()
-    transformers.PreTrainedTokenizerFast(
-        tokenizer_object=raw, pad_token="[PAD]", unk_token="[UNK]", mask_token="[MASK]"
-    ).save_pretrained(folder)
-
-
 @pytest.mark.parametrize("task", CHECKPOINTS)
 def test_the_config_tells_the_task(task, tmp_path):
     kind, config, width = CHECKPOINTS[task]
@@ -69,7 +57,7 @@ def test_the_config_tells_the_task(task, tmp_path):
 def test_a_checkpoint_embeds_texts_with_its_own_tokenizer(tmp_path):
     original = build("GPT2LMHeadModel", gpt2())
     original.save_pretrained(tmp_path)
-    word_tokenizer(tmp_path, ["the", "cat", "sat"])
+    word_tokenizer(tmp_path)
     model = from_pretrained(tmp_path, batch_size=1)
     ids = torch.tensor([[5, 6, 7, 5]])
     loss = original(input_ids=ids, labels=ids).loss.item()
@@ -79,7 +67,7 @@ def test_a_checkpoint_embeds_texts_with_its_own_tokenizer(tmp_path):
 
 def test_a_masked_model_masks_texts_with_its_tokenizers_mask(tmp_path):
     build("DistilBertForMaskedLM", distilbert()).save_pretrained(tmp_path)
-    word_tokenizer(tmp_path, ["the", "cat", "sat"])
+    word_tokenizer(tmp_path)
     model = from_pretrained(tmp_path, mask_share=0.5)
     texts = ["the cat sat the", "cat cat"]
     assert model.embed(texts).shape == (3, 17)
@@ -99,7 +87,7 @@ def test_precision_is_the_callers(tmp_path):
 def test_a_sentence_transformers_folder(tmp_path):
     sentence_transformers = pytest.importorskip("sentence_transformers")
     build("DistilBertModel", distilbert()).save_pretrained(tmp_path / "inner")
-    word_tokenizer(tmp_path / "inner", ["the", "cat", "sat"])
+    word_tokenizer(tmp_path / "inner")
     inner = str(tmp_path / "inner")  # a transformer alone gets mean pooling
     original = sentence_transformers.SentenceTransformer(inner, device="cpu")
     original.save(str(tmp_path / "whole"))
@@ -127,7 +115,7 @@ def test_what_is_not_there_is_named(tmp_path, monkeypatch):
     with pytest.raises(OptionError, match="task is one of causal-lm"):
         from_pretrained(tmp_path, task="poetry")
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(MissingDependencyError, match="needs transformers"):
+    with pytest.raises(MissingDependencyError, match="Reading checkpoints needs transformers"):
         from_pretrained(tmp_path)
 
 

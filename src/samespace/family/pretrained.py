@@ -27,6 +27,14 @@ _TASKS: Mapping[str, tuple[str, Callable[..., CanonicalModel]]] = {
     "permutation-lm": ("XLNetLMHeadModel", xlnet),
     "clip": ("CLIPModel", clip),
 }
+_TOKENIZER_FILES = (
+    "tokenizer.json",
+    "tokenizer.model",
+    "vocab.json",
+    "vocab.txt",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+)
 # The ends of class names that tell the task, the more special first.
 _ENDINGS = (
     ("XLNetLMHeadModel", "permutation-lm"),
@@ -79,7 +87,7 @@ def from_pretrained(
     >>> model = from_pretrained("path/to/gpt2")            # doctest: +SKIP
     >>> f, g = model.embed(["A text."]), model.unembed()   # doctest: +SKIP
     """
-    _need("transformers")
+    need("transformers")
     task = task or task_of(path)
     if task == "sentences":
         return sentences(
@@ -91,9 +99,9 @@ def from_pretrained(
     if task not in _TASKS:
         raise OptionError(f"task is one of {', '.join([*_TASKS, 'sentences'])}; got {task!r}.")
     loader, reduction = _TASKS[task]
-    model = _load(loader, path, dtype).to(device)
+    model = load_model(loader, path, dtype).to(device)
     tokens = Tokens(
-        tokenizer=_tokenizer(path), size=batch_size, pad=_pad(model), max_length=max_length
+        tokenizer=load_tokenizer(path), size=batch_size, pad=pad_of(model), max_length=max_length
     )
     return reduction(model, tokens=tokens, name=name or Path(path).name, **options)
 
@@ -138,7 +146,8 @@ def _architectures(path: str | Path) -> list[str]:
     return list(AutoConfig.from_pretrained(path).architectures or [])
 
 
-def _load(loader: str, path: str | Path, dtype: str) -> Any:
+def load_model(loader: str, path: str | Path, dtype: str) -> Any:
+    """Load a checkpoint with a class of transformers, in evaluation mode."""
     import torch
     import transformers
 
@@ -150,33 +159,40 @@ def _load(loader: str, path: str | Path, dtype: str) -> Any:
     return getattr(transformers, loader).from_pretrained(path, dtype=kind).eval()
 
 
-def _tokenizer(path: str | Path) -> Any:
+def load_tokenizer(path: str | Path) -> Any:
     """Return the checkpoint's tokenizer; None where it has none, since token numbers will do."""
     import transformers
 
+    folder = Path(path)
+    if folder.is_dir() and not any((folder / file).exists() for file in _TOKENIZER_FILES):
+        return None  # transformers would make one without a vocabulary
     try:
         return transformers.AutoTokenizer.from_pretrained(path)
     except (OSError, ValueError, KeyError, AttributeError):
         return None
 
 
-def _pad(model: Any) -> int:
+def pad_of(model: Any) -> int:
+    """Return the token that fills short rows; any will do where the model names none, it is
+    masked.
+    """
     pad = getattr(model.config.get_text_config(), "pad_token_id", None)
     return 0 if pad is None else int(pad)
 
 
 def _sentence_encoder(path: str | Path, device: str) -> Any:
-    _need("sentence_transformers")
+    need("sentence_transformers")
     from sentence_transformers import SentenceTransformer
 
     return SentenceTransformer(str(path), device=device)
 
 
-def _need(package: str) -> None:
+def need(package: str) -> None:
+    """Raise `MissingDependencyError` where an optional package is not installed."""
     from importlib.util import find_spec
 
     if find_spec(package) is None:
         raise MissingDependencyError(
-            f"from_pretrained needs {package.replace('_', '-')}, which is not installed: pip "
+            f"Reading checkpoints needs {package.replace('_', '-')}, which is not installed: pip "
             "install 'samespace[hf]'."
         )
