@@ -92,6 +92,15 @@ def test_slow_rates_and_unknown_totals(capsys, clock):
     assert capsys.readouterr().err == "training: 4 steps, 0.5 steps/s\n"
 
 
+@pytest.mark.usefixtures("_verbose")
+def test_folds_are_not_rows(capsys, clock):
+    with reporting(unit="rows") as report:
+        report("fitting folds", 0, 4)
+        clock[0] = 2.0
+        report("fitting folds", 4, 4)
+    assert capsys.readouterr().err == "fitting folds: 4 of 4 folds, 2 folds/s\n"
+
+
 def test_a_bar_is_taken_away_after_an_error(monkeypatch, clock):
     monkeypatch.setattr(sys, "stderr", Terminal())
 

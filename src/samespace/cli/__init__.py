@@ -6,10 +6,12 @@ from typing import Annotated
 
 import typer
 
+from samespace.cli.align import align
 from samespace.cli.apply import apply
 from samespace.cli.compare import compare
 from samespace.cli.demo import demo
 from samespace.cli.errors import Commands
+from samespace.cli.extract import extract
 from samespace.cli.gate import gate
 from samespace.cli.reproduce import reproduce
 
@@ -44,6 +46,8 @@ app.command()(demo)
 app.command()(compare)
 app.command()(gate)
 app.command()(apply)
+app.command()(align)
+app.command()(extract)
 app.command()(reproduce)
 
 

@@ -16,6 +16,7 @@ VERBOSE: ContextVar[bool] = ContextVar("verbose", default=False)
 """Whether the command that runs was given --verbose."""
 
 SHOW_AFTER_SECONDS = 2.0
+_UNITS = {"fitting folds": "folds"}  # stages that count something else than the command's own unit
 LINE_EVERY_SECONDS = 5.0
 
 
@@ -110,7 +111,8 @@ def _rich_bars(unit: str) -> Progress:
 
         def render(self, task: Task) -> Text:
             speed = task.finished_speed or task.speed
-            return Text("" if speed is None else f"{_count(speed)} {unit}/s", style="cyan")
+            counted = _UNITS.get(task.description, unit)
+            return Text("" if speed is None else f"{_count(speed)} {counted}/s", style="cyan")
 
     return Progress(
         TextColumn("{task.description}"),
@@ -140,16 +142,18 @@ class _Lines:
             return
         self._last = now
         rate = (done - before) / (now - begun) if now > begun else 0.0
-        print(f"{stage}: {self._state(done, total, rate)}", file=sys.stderr)  # noqa: T201
-
-    def _state(self, done: int, total: int, rate: float) -> str:
-        share = f"{done:,} of {total:,} {self._unit}" if total else f"{done:,} {self._unit}"
-        speed = f", {_count(rate)} {self._unit}/s" if rate else ""
-        left = f", {(total - done) / rate:.0f} s left" if rate and done < total else ""
-        return share + speed + left
+        unit = _UNITS.get(stage, self._unit)
+        print(f"{stage}: {_state(done, total, rate, unit)}", file=sys.stderr)  # noqa: T201
 
     def close(self) -> None:
         """Nothing is left open."""
+
+
+def _state(done: int, total: int, rate: float, unit: str) -> str:
+    share = f"{done:,} of {total:,} {unit}" if total else f"{done:,} {unit}"
+    speed = f", {_count(rate)} {unit}/s" if rate else ""
+    left = f", {(total - done) / rate:.0f} s left" if rate and done < total else ""
+    return share + speed + left
 
 
 def _count(number: float) -> str:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 # Without a read buffer Arrow holds a whole row group's pages in memory, compressed; with it, a few.
 _READ_BUFFER = 1 << 20
-# Decoding is fastest when a batch stays near the cache; beyond this the memory grows, not the speed.
-_DECODE_BYTES = 16 << 20
+# A batch is decoded in one piece, so that it need not be copied together, unless it is larger than this.
+_DECODE_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
