@@ -92,6 +92,16 @@ def test_slow_rates_and_unknown_totals(capsys, clock):
     assert capsys.readouterr().err == "training: 4 steps, 0.5 steps/s\n"
 
 
+def test_a_stage_that_tells_its_loss_keeps_its_one_bar(monkeypatch, clock):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with reporting(unit="steps") as report:
+        for second in range(3, 6):
+            clock[0] = float(second)
+            report(f"training: loss {10 - second}", second, 10)
+        assert list(report._tasks) == ["training"]
+    assert "training: loss 5" in sys.stderr.getvalue()
+
+
 @pytest.mark.usefixtures("_verbose")
 def test_folds_are_not_rows(capsys, clock):
     with reporting(unit="rows") as report:
