@@ -93,7 +93,7 @@ def test_the_divergence_vanishes_and_the_distances_do_not(
     values = made[1]["divergence"]
     assert values["kl"]["1"]["mean"] > 0.1
     assert values["kl"]["20"]["mean"] < 1e-4
-    for name in ("llv_least_leave_one_out", "llv_worst", "svd_f_largest"):
+    for name in ("t1_least_leave_one_out", "t1_worst", "svd_f_largest"):
         assert values[name]["20"]["mean"] > 0.2
     assert values["svd_f_best"]["20"]["mean"] <= values["bound"]["20"]["mean"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from samespace.reproduce.figure import save
-from samespace.reproduce.nielsen_2024.style import BLUE, GREY, LABELS, RED, panels, plane
+from samespace.reproduce.nielsen_2024.style import BLUE, LABELS, RED, panels, plane
 from samespace.reproduce.record import Record
 from samespace.reproduce.registry import Context, Piece, Reproduction
 from samespace.worlds.nielsen import PRIME_ANGLES, STAR_ANGLES, close_losses_pair
@@ -116,7 +116,6 @@ def draw_lengths(summary: Mapping[str, Any], path: Path) -> None:
             xytext=(0, 0) if which == "prime" else (-8, 0),
             textcoords="offset points",
         )
-    ax.axhline(1e-6, color=GREY, lw=0.8, ls=":")
     ax.set(xscale="log", yscale="log", ylim=(1e-16, 5), xlabel="$|f(x)|\\,|g(y)|$ (log scale)")
     ax.set_ylabel("$-\\log p(y|x)$ of the right label, worst input (log scale)")
     ax.legend(frameon=False, title="model", loc="lower left")

@@ -1,0 +1,118 @@
+"""What Theorem 2 and the distances cost beside the logits' own matrix product, in one run.
+
+Two models, M = 768, 50,000 labels, 20,000 inputs by default. The yardstick is the plain product of f and g'
+of *both* models in the same blocks and precision, results thrown away. Times are processor seconds on one
+BLAS thread, so that a busy machine slows neither side of a ratio.
+
+    python benchmarks/bench_theory.py --out benchmarks/results/theory.json
+    python benchmarks/bench_theory.py --quick
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import resource
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+
+from samespace.theory import ModelPair, d_llv, d_svd, logit_distance, theorem2
+
+QUICK = {"inputs": 2_000, "labels": 5_000, "dim": 128}
+FULL = {"inputs": 20_000, "labels": 50_000, "dim": 768}
+ROWS, LABELS = 1024, 2048
+
+
+def two_models(size: dict[str, int], dtype: str) -> tuple[np.ndarray, ...]:
+    """The second model is the first in other coordinates, with noise in f."""
+    rng = np.random.default_rng(0)
+    n, k, m = size["inputs"], size["labels"], size["dim"]
+    f = 3.0 * rng.standard_normal((n, m)) / np.sqrt(m)
+    g = rng.standard_normal((k, m))
+    A = np.linalg.qr(rng.standard_normal((m, m)))[0]
+    noise = 0.15 * rng.standard_normal((n, m)) / np.sqrt(m)
+    return tuple(part.astype(dtype) for part in (f, g, f @ A + noise, g @ A))
+
+
+def plain_logits(models: tuple[np.ndarray, ...]) -> None:
+    for f, g in (models[:2], models[2:]):
+        for row in range(0, len(f), ROWS):
+            for label in range(0, len(g), LABELS):
+                f[row : row + ROWS] @ g[label : label + LABELS].T
+
+
+def timed(work: Callable[[], Any]) -> tuple[float, float]:
+    wall, cpu = time.perf_counter(), time.process_time()
+    work()
+    return time.process_time() - cpu, time.perf_counter() - wall
+
+
+def measure(size: dict[str, int], dtype: str) -> dict[str, Any]:
+    models = two_models(size, dtype)
+    bare = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    yardstick, yardstick_wall = timed(lambda: plain_logits(models))
+    pair = ModelPair.of(*models)
+    # In this order each part pays for what it is the first to need.
+    parts: dict[str, Callable[[], Any]] = {
+        "log-normalisers and divergences (one pass over all logits)": lambda: pair.likelihoods,
+        "triangle of (f*, f, log Z*, log Z)": lambda: pair.joint_normalised_inputs,
+        "triangle of (g*, g)": lambda: pair.joint_labels,
+        "choice of labels": lambda: pair.label_diversity,
+        "choice of inputs": lambda: pair.input_diversity,
+        "second moments of (f, f*) in folds": lambda: pair.second_f,
+        "Theorem 2 at the best anchors": lambda: theorem2(pair),
+        "Theorem 2 over all labels and inputs": lambda: theorem2(pair, labels="all", inputs="all"),
+        "d_LLV": lambda: d_llv(pair),
+        "d_SVD of f": lambda: d_svd(pair),
+        "d_SVD of g": lambda: d_svd(pair, of="g"),
+        "logit distance": lambda: logit_distance(pair),
+    }
+    costs = {name: timed(work) for name, work in parts.items()}
+    cpu, wall = (sum(cost[i] for cost in costs.values()) for i in (0, 1))
+    extra = timed(lambda: d_llv(pair, labels="all"))
+    return {
+        "size": size,
+        "dtype": dtype,
+        "logits_of_both_models_cpu_s": round(yardstick, 2),
+        "parts_cpu_s": {name: round(cost[0], 2) for name, cost in costs.items()},
+        "total_cpu_s": round(cpu, 2),
+        "ratio": round(cpu / yardstick, 3),
+        "ratio_wall": round(wall / yardstick_wall, 3),
+        "not_counted_d_LLV_over_every_label_cpu_s": round(extra[0], 2),
+        "largest_memory_gb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2),
+        "memory_of_the_inputs_gb": round(bare / 2**20, 2),
+        "machine": f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores",
+        "blas_threads": int(os.environ["OMP_NUM_THREADS"]),
+        "numpy": np.__version__,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="2,000 inputs, 5,000 labels, M = 128")
+    parser.add_argument("--dtype", choices=["float32", "float64"], default="float32")
+    for name, value in FULL.items():
+        parser.add_argument(f"--{name}", type=int, help=f"default {value:,}")
+    parser.add_argument("--out", type=Path, help="write the numbers there as JSON, by dtype")
+    given = parser.parse_args()
+    size = dict(QUICK if given.quick else FULL)
+    size |= {name: getattr(given, name) for name in FULL if getattr(given, name) is not None}
+    found = measure(size, given.dtype)
+    print(json.dumps(found, indent=1))
+    if given.out is not None:
+        known = json.loads(given.out.read_text("utf-8")) if given.out.exists() else {}
+        given.out.parent.mkdir(parents=True, exist_ok=True)
+        given.out.write_text(json.dumps(known | {given.dtype: found}, indent=1) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
