@@ -96,16 +96,20 @@ class Moments:
         y: Any = None,
         *,
         on: Any = None,
+        groups: Any = None,
         folds: int = 10,
         keep: int = 2048,
         precision: Precision = "float64",
         progress: Progress | None = None,
     ) -> Moments:
-        """Moments of two representations (arrays, paths, ...) or of a :class:`Pair`, in one pass."""
+        """Moments of two representations (arrays, paths, ...) or of a :class:`Pair`, in one pass.
+
+        ``on`` and ``groups`` say how rows are paired and which are kin: see :meth:`Pair.of`.
+        """
         refuse_second(x, y)
         if isinstance(x, Moments):
             return x
-        pair = x if isinstance(x, Pair) else Pair.of(x, y, on=on, minimum=1)
+        pair = x if isinstance(x, Pair) else Pair.of(x, y, on=on, groups=groups, minimum=1)
         moments = cls(pair.x.d, pair.y.d, folds=folds, keep=keep, precision=precision)
         rows = max(256, min(65536, _BATCH_VALUES // (pair.x.d + pair.y.d)))
         for X, Y, keys in pair.batches(rows):
@@ -135,6 +139,7 @@ class Moments:
         moments._rows_seen = round(float(grams[:, ONE, ONE].sum()))
         return moments
 
+    @np.errstate(over="ignore", invalid="ignore")  # refused when read, with a reason
     def update(self, X: Any, Y: Any, keys: UInt64[Array, " n"] | None = None) -> None:
         """Add a batch of paired rows, in place; without ``keys`` a row's key is its running number."""
         if X.shape[0] != Y.shape[0] or X.shape[1:] != (self.d_x,) or Y.shape[1:] != (self.d_y,):
@@ -151,6 +156,7 @@ class Moments:
         self._rows_seen += X.shape[0]
         self._forget()
 
+    @np.errstate(over="ignore", invalid="ignore")
     def __add__(self, other: Moments) -> Moments:
         mine, theirs = (self.d_x, self.d_y, self.folds), (other.d_x, other.d_y, other.folds)
         if mine != theirs:
@@ -367,9 +373,10 @@ class Moments:
         drift = row[HEAD:] / row[ONE]
         spread = (row[NORM_X] + row[NORM_Y]) / row[ONE] - drift @ drift
         if drift @ drift > spread:
-            grams = self._all_grams()
-            self._grams = np.stack([translate(g, -drift, d_x=self.d_x) for g in grams])
-            self._pivot = self._pivot + drift
+            pivot, grams = self._pivot + drift, self._all_grams()
+            shift = self._pivot - pivot  # not the drift: far from zero the new pivot was rounded
+            self._grams = np.stack([translate(g, shift, d_x=self.d_x) for g in grams])
+            self._pivot = pivot
 
     def _sample(self, X: Any, Y: Any, keys: UInt64[Array, " n"]) -> None:
         if self.reservoir.keep and len(index := self.reservoir.candidates(keys)):
@@ -389,10 +396,7 @@ def refuse_second(x: Any, y: Any) -> None:
 
 
 def _swapped_pairing(pairing: dict[str, Any]) -> dict[str, Any]:
-    if not pairing:
-        return {}
-    return {
-        "paired_by": pairing["paired_by"],
+    return pairing and pairing | {
         "unmatched_x": pairing["unmatched_y"],
         "unmatched_y": pairing["unmatched_x"],
         "names": pairing["names"][::-1],
