@@ -125,11 +125,8 @@ _SAME_LOSS = 0.01
 
 
 def _differ(closeness: Closeness) -> str:
-    return (
-        f"the logits differ by {closeness.logits.share_star:.2g} of their square, the "
-        "distributions by "
-        f"{max(closeness.likelihoods.kl, 0.0):.2g} nats"
-    )
+    share, kl = closeness.logits.share_star, max(closeness.likelihoods.kl, 0.0)
+    return f"the logits differ in {share:.2g} of their squares, the distributions by {kl:.2g} nats"
 
 
 def _failing(old: Conditions, new: Conditions) -> str:
