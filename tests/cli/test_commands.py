@@ -48,16 +48,22 @@ def run(*arguments):
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
-def process(*arguments, folder, **options):
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "COLUMNS": "80"}
+def process(*arguments, folder):
+    """The command in a process of its own, slowed down after every batch so that it can be interrupted."""
+    code = (
+        "import sys, time\n"
+        "from samespace.cli import main, progress\n"
+        "progress._silent = lambda *report: time.sleep(0.5)\n"
+        f"sys.argv = {['samespace', *map(str, arguments)]!r}\n"
+        "main()"
+    )
     return subprocess.Popen(
-        [sys.executable, "-m", "samespace", *map(str, arguments)],
+        [sys.executable, "-c", code],
         cwd=folder,
-        env=environment,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        **options,
     )
 
 
@@ -211,7 +217,6 @@ class TestApply:
         assert run("apply", fitted, "old.npy", "new.npy", "--force").exit_code == 0
 
     def test_ctrl_c_and_the_same_command_again(self, files, fitted):
-        """A pipe for input stalls the process in the middle, so the signal comes at a known moment."""
         big = np.lib.format.open_memmap("big.npy", "w+", np.float32, (1_500_000, D))
         big[:] = np.load("old.npy")[0]
         del big
@@ -219,12 +224,14 @@ class TestApply:
         slow = process(*arguments, folder=files)
         rows = files / ".mapped.npy.partial" / "rows"
         deadline = time.monotonic() + 60
-        while not (rows.exists() and rows.stat().st_size > 1000) and slow.poll() is None:
+        # More than a batch of 16 MB / (8 bytes x 5 columns) rows of 20 bytes: the first one is done.
+        while not (rows.exists() and rows.stat().st_size > 9e6) and slow.poll() is None:
             assert time.monotonic() < deadline
+            time.sleep(0.01)
         slow.send_signal(signal.SIGINT)
         out, err = slow.communicate(timeout=60)
         assert (slow.returncode, out) == (130, "")
-        assert err == "interrupted; what can be resumed is kept\n"
+        assert err.startswith("interrupted; nothing is half-written")
         assert not (files / "mapped.npy").exists()
         again = run(*arguments)
         assert "of them from an interrupted run" in again.stdout
@@ -237,7 +244,7 @@ class TestErrors:
         [
             (["compare", "gone.npy", "new.npy"], "there is nothing at gone.npy"),
             (["compare", "old.npy"], "NEW is missing, and old.npy is not moments saved"),
-            (["compare", "old.npy", "--on", "id"], "--on and --column need OLD and NEW"),
+            (["compare", "old.npy", "--on", "id"], "--on, --column and --groups need OLD and NEW"),
             (["compare", "old.npy", "new.npy", "--on", "id"], "ids cannot be read from 'id'"),
             (["compare", "old.parquet", "new.parquet"], "2 columns of vectors: v, w"),
             (["compare", "old.npy", "new.npy", "--column", "a,b,c"], "names 3 columns"),

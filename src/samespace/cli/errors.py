@@ -30,7 +30,7 @@ class Commands(TyperGroup):
         except OSError as error:
             _stop(error)
         except KeyboardInterrupt as error:
-            say("interrupted; what can be resumed is kept")
+            say("interrupted; nothing is half-written, and the same command goes on where it can")
             raise typer.Exit(INTERRUPTED) from error
 
 
