@@ -47,7 +47,7 @@ def logsumexp_rows(
         return _by_autograd(a, b, similarity, temperature, skip_own)
     a, b, kernel = similarity.lift(a, b, temperature)
     members = a.shape[:-2]
-    flat = _Kernelled.apply(
+    flat = _Kernelled.apply(  # type: ignore[no-untyped-call]  # torch does not annotate it
         a.reshape(-1, *a.shape[-2:]), b.reshape(-1, *b.shape[-2:]), kernel, skip_own
     )
     return flat.reshape(*members, a.shape[-2])

@@ -61,7 +61,7 @@ def summarise(
             f"{results}; run `samespace reproduce` first."
         )
     values = reproduction.summarise(records, expected(reproduction.paper))
-    summary = plain(_head(reproduction, scale, records, len(pieces)) | {"values": values})
+    summary = plain({**_head(reproduction, scale, records, len(pieces)), "values": values})
     record.write_json(results / f"{reproduction.figure}-{scale}.json", summary)
     if reproduction.draw is not None:
         reproduction.draw(summary, results / f"{reproduction.figure}-{scale}.svg")

@@ -70,7 +70,7 @@ class Mixing:
         Zimmermann et al. (2021), Section 4.1, as their released program does it.
         """
         threshold = float(_condition(_unit_rows(pool, n, generator)).min())
-        weights = []
+        weights: list[Tensor] = []
         while len(weights) < layers:
             drawn = _unit_rows(pool, n, generator)
             good = drawn[_condition(drawn) <= threshold]

@@ -21,7 +21,9 @@ Noise = Callable[[tuple[int, ...], torch.Generator], "Tensor"]
 class Space(Protocol):
     """A space in which latents of n coordinates lie, and how noise is confined to it."""
 
-    n: int
+    @property
+    def n(self) -> int:
+        """Number of coordinates."""
 
     def centre(self) -> Float[Tensor, " n"]:
         """Return the point that non-uniform marginals are centred on."""
