@@ -174,5 +174,5 @@ def test_a_constant_side_is_refused():
 @pytest.mark.parametrize("route", [cca, cca_from_rows])
 @pytest.mark.parametrize("tolerance", [-0.1, 1.0])
 def test_a_tolerance_that_cannot_be_meant_is_refused(route, tolerance, rng):
-    with pytest.raises(OptionError, match="share of the largest eigenvalue"):
+    with pytest.raises(OptionError, match="relative to the strongest direction"):
         route(*related(rng), tolerance=tolerance)

@@ -111,5 +111,5 @@ def test_a_constant_side_is_refused(side):
 
 
 def test_a_tolerance_that_cannot_be_meant_is_refused(rng):
-    with pytest.raises(OptionError, match="share of the largest eigenvalue"):
+    with pytest.raises(OptionError, match="relative to the strongest direction"):
         r2(*related(rng), tolerance=2.0)

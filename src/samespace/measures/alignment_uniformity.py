@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from samespace.errors import OptionError
+from samespace.errors import OptionError, ShapeError, TooFewRowsError
 from samespace.measures.rows import blocks, paired_rows, squared_distances, unit_rows, widened
 from samespace.representation import Representation
 
@@ -52,7 +52,7 @@ def alignment(x: Any, y: Any = None, *, power: float = 2.0, normalised: bool = T
         raise OptionError(f"power={power}; write a positive exponent, such as 2.")
     X, Y = paired_rows(x, y)
     if X.shape[1] != Y.shape[1]:
-        raise OptionError(
+        raise ShapeError(
             f"widths {X.shape[1]} and {Y.shape[1]}: the two views of a positive pair must lie in one space. "
             "Map one side first (samespace.maps)."
         )
@@ -105,7 +105,7 @@ def uniformity(x: Any, *, temperature: float = 2.0, normalised: bool = True) -> 
         raise OptionError(f"temperature={temperature}; write a positive one, such as 2.")
     rows = Representation.of(x).to_array()
     if rows.shape[0] < 2:
-        raise OptionError(f"{rows.shape[0]} row makes no pair; pass at least 2.")
+        raise TooFewRowsError(f"{rows.shape[0]} row makes no pair; pass at least 2.")
     xp, X = widened(rows)
     X = unit_rows(X, "X") if normalised else X - xp.mean(X, axis=0, keepdims=True)
     return _log_mean_potential(xp, X, temperature)

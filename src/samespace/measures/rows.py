@@ -71,8 +71,8 @@ def unit_rows(rows: Any, name: str) -> Any:
     xp, rows = widened(rows)
     # Divided by the largest entry first, so that squares neither overflow nor vanish.
     largest = xp.max(xp.abs(rows), axis=1, keepdims=True)
-    zeros = int(xp.sum(xp.astype(largest == 0, xp.int64)))
-    if zeros:
+    if not xp.all(largest > 0):
+        zeros = int(np.sum(to_host(largest) == 0))
         raise DegenerateError(
             f"{zeros} of the {rows.shape[0]} rows of {name} are zero vectors, which have no direction; drop "
             "them, or centre the rows first (X - X.mean(0)) if they stand for the origin."

@@ -125,9 +125,9 @@ def column_spread(side: Side) -> Float[Array, " d"]:
 
 
 def checked_tolerance(tolerance: float) -> float:
-    """A relative eigenvalue that can be meant."""
+    """A relative eigenvalue, or singular value, that can be meant."""
     if not 0.0 <= tolerance < 1.0:
         raise OptionError(
-            f"tolerance={tolerance}; it is a share of the largest eigenvalue: write one in [0, 1)."
+            f"tolerance={tolerance}; it is relative to the strongest direction: write one in [0, 1)."
         )
     return tolerance
