@@ -142,10 +142,10 @@ class _PowerKernel:
                 torch.abs(scratch, out=size)
             slope = scratch.sign_()
             if self.p != 1:
-                slope.mul_(size.pow_(self.p - 1.0)).mul_(self.p)
+                slope.mul_(size.pow_(self.p - 1.0))
             slope.mul_(weight)
-            grad_a[:, i] -= slope.sum(1)
-            grad_b[:, i] += slope.sum(0)
+            grad_a[:, i].sub_(slope.sum(1), alpha=self.p)
+            grad_b[:, i].add_(slope.sum(0), alpha=self.p)
 
 
 def _absolute_block(a: Tensor, b: Tensor, out: Tensor, scratch: Tensor) -> None:
