@@ -202,6 +202,7 @@ def compare(
     y: Any = None,
     *,
     on: Any = None,
+    groups: Any = None,
     names: Sequence[str] | None = None,
     tolerance: float = 0.01,
     floor: float = 0.9,
@@ -226,6 +227,9 @@ def compare(
         The old and the new representation: arrays, paths, Representations; or one Pair or Moments as ``x``.
     on
         None pairs by order; a column name, or a tuple of names or of id arrays, pairs by id.
+    groups
+        Which rows are kin (near-copies, parts of one document): a label for each row of x, or the name of its
+        column. Kin rows share a fold; without this, a map is judged on rows whose kin it was fitted to.
     names
         What the report calls old and new.
     tolerance
@@ -248,7 +252,7 @@ def compare(
     Notes
     -----
     *When it misleads.* Rows that are copies or close kin of each other fall into different folds and make
-    held-out rows look known: pair by an id of the group. A share weighs directions by their variance, so a
+    held-out rows look known: give ``groups``. A share weighs directions by their variance, so a
     map can leave 1% unexplained and yet lose a direction that matters to one consumer: look at ``r2``, the
     same per dimension, and at the canonical spectrum, which weighs all directions alike. The verdict speaks
     of the rows' distribution; it says nothing of inputs unlike them.
@@ -265,7 +269,7 @@ def compare(
     'none'
     """
     rule = _checked_rule(tolerance, floor, level)
-    moments = _gather(x, y, on, folds, keep, precision, progress)
+    moments = _gather(x, y, on, groups, folds, keep, precision, progress)
     old, new = _names(moments, names)
     check_spread(old, np.diag(moments.Sxx), moments.mean_x)
     check_spread(new, np.diag(moments.Syy), moments.mean_y)
@@ -300,13 +304,20 @@ def _checked_rule(tolerance: float, floor: float, level: float) -> Rule:
 
 
 def _gather(
-    x: Any, y: Any, on: Any, folds: int, keep: int, precision: Precision, progress: Progress | None
+    x: Any,
+    y: Any,
+    on: Any,
+    groups: Any,
+    folds: int,
+    keep: int,
+    precision: Precision,
+    progress: Progress | None,
 ) -> Moments:
     refuse_second(x, y)
     if not isinstance(x, Moments):
         if folds < 2:
             raise OptionError(f"folds={folds}; a held-out verdict needs at least 2.")
-        pair = x if isinstance(x, Pair) else Pair.of(x, y, on=on, progress=progress)
+        pair = x if isinstance(x, Pair) else Pair.of(x, y, on=on, groups=groups, progress=progress)
         return Moments.of(pair, folds=folds, keep=keep, precision=precision, progress=progress)
     filled = sum(x.fold(k).n > 0 for k in range(x.folds))
     if filled < 2 or x.n < MINIMUM_ROWS:

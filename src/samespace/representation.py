@@ -8,7 +8,7 @@ numbers, NaN and infinity, ids that do not match. Behind the gate nothing is che
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ import numpy as np
 from samespace.errors import (
     DegenerateError,
     DtypeError,
+    OptionError,
     PairingError,
     TooFewRowsError,
 )
@@ -95,6 +96,7 @@ class Pair:
         *,
         on: str | tuple[Any, Any] | None = None,
         column: str | tuple[str | None, str | None] | None = None,
+        groups: Any = None,
         minimum: int = MINIMUM_ROWS,
         progress: Callable[[str, int, int], None] | None = None,
     ) -> Pair:
@@ -110,6 +112,10 @@ class Pair:
             or its ids.
         column
             The column that holds the vectors, one name or one for each side.
+        groups
+            What rows of x belong together (copies, parts of one document): a label for each row, or the
+            name of x's column that holds them. Kin rows then share a fold, so that none is judged by
+            maps that saw its kin.
         minimum
             The fewest pairs to accept.
         progress
@@ -140,7 +146,10 @@ class Pair:
                 f"{pair.n} rows are paired, fewer than can decide anything; needed are at least "
                 f"{minimum}, and a few for every dimension ({max(old.d, new.d)} here)."
             )
-        return pair
+        if groups is None:
+            return pair
+        labels = _group_keys(x, old, columns[0], groups)
+        return replace(pair, keys=labels if pair.rows_x is None else labels[pair.rows_x])
 
     def __repr__(self) -> str:
         names = f"{self.x.name!r}, {self.y.name!r}"
@@ -264,6 +273,19 @@ def _unique_keys(side: Representation) -> UInt64[Array, " n"]:
             "each id once. Drop duplicates, or pair by order."
         )
     return keys
+
+
+def _group_keys(
+    x: Any, old: Representation, column: str | None, groups: Any
+) -> UInt64[Array, " n"]:
+    """One key for each row of x, the same for rows of one group."""
+    if not isinstance(groups, str):
+        return Representation.of(old, ids=groups).keys()
+    if isinstance(x, str | PathLike):
+        return Representation.of(x, column=column, id_column=groups).keys()
+    raise OptionError(
+        f"groups={groups!r} names a column, but {old.name} is no file; give one label for each row."
+    )
 
 
 def _example(side: Representation) -> str:

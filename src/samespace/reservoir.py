@@ -31,7 +31,9 @@ class Reservoir:
     @classmethod
     def empty(cls, d_x: int, d_y: int, *, keep: int) -> Reservoir:
         """The sample of no rows."""
-        return cls(keep, np.empty(0, np.uint64), np.empty((0, d_x)), np.empty((0, d_y)))
+        # float32 gives way to whatever the first rows are: joined with them it is promoted.
+        x, y = (np.empty((0, d), np.float32) for d in (d_x, d_y))
+        return cls(keep, np.empty(0, np.uint64), x, y)
 
     def __len__(self) -> int:
         return len(self.keys)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from samespace.cli.inputs import Column, New, Old, On, read_moments
+from samespace.cli.inputs import Column, Groups, New, Old, On, read_moments
 from samespace.cli.options import Class, Folds, Html, Json, Level, SaveMap, Tolerance, Verbose
 from samespace.cli.outputs import (
     check_writable,
@@ -30,6 +30,7 @@ def compare(
     new: New = None,
     on: On = None,
     column: Column = None,
+    groups: Groups = None,
     json: Json = False,
     html: Html = None,
     markdown: Annotated[
@@ -93,7 +94,9 @@ def compare(
 
     check_writable(html, markdown, save_map_to, save_moments)
     with reporting() as progress:
-        moments = read_moments(old, new, on=on, column=column, folds=folds, progress=progress)
+        moments = read_moments(
+            old, new, on=on, column=column, groups=groups, folds=folds, progress=progress
+        )
         result = run(moments, tolerance=tolerance, floor=floor, level=level, progress=progress)
     if json:
         show(result.to_json())

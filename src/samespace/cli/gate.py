@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from samespace.cli.inputs import Column, New, Old, On, read_moments
+from samespace.cli.inputs import Column, Groups, New, Old, On, read_moments
 from samespace.cli.options import Class, Folds, Html, Json, Level, SaveMap, Tolerance, Verbose
 from samespace.cli.outputs import check_writable, save_map, show, write_page
 from samespace.cli.progress import reporting
@@ -48,6 +48,7 @@ def gate(
     ] = Direction.old_to_new,
     on: On = None,
     column: Column = None,
+    groups: Groups = None,
     json: Json = False,
     html: Html = None,
     save_map_to: SaveMap = None,
@@ -76,7 +77,9 @@ def gate(
 
     check_writable(html, save_map_to)
     with reporting() as progress:
-        moments = read_moments(old, new, on=on, column=column, folds=folds, progress=progress)
+        moments = read_moments(
+            old, new, on=on, column=column, groups=groups, folds=folds, progress=progress
+        )
         decision = run(
             moments,
             require=require.value,

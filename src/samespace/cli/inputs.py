@@ -38,6 +38,14 @@ On = Annotated[
         help="Pair rows by this id column instead of by order; two names, with a comma, if they differ.",
     ),
 ]
+Groups = Annotated[
+    str | None,
+    typer.Option(
+        "--groups",
+        metavar="NAME",
+        help="A column of OLD that says which rows are kin (near-copies, one document): they share a fold.",
+    ),
+]
 Column = Annotated[
     str | None,
     typer.Option(
@@ -54,6 +62,7 @@ def read_moments(
     *,
     on: str | None,
     column: str | None,
+    groups: str | None,
     folds: int,
     progress: Callable[[str, int, int], None],
 ) -> Moments:
@@ -62,16 +71,25 @@ def read_moments(
     from samespace.representation import Pair
 
     if new is None:
-        return _load(old, on, column)
-    pair = Pair.of(old, new, on=_for_both(on), column=_for_each(column), progress=progress)
+        return _load(old, on, column, groups)
+    pair = Pair.of(
+        old,
+        new,
+        on=_for_both(on),
+        column=_for_each(column),
+        groups=groups,
+        progress=progress,
+    )
     return Moments.of(pair, folds=folds, progress=progress)
 
 
-def _load(path: str, on: str | None, column: str | None) -> Moments:
+def _load(path: str, on: str | None, column: str | None, groups: str | None) -> Moments:
     from samespace.moments import Moments
 
-    if on is not None or column is not None:
-        raise OptionError("--on and --column need OLD and NEW; saved moments are paired already.")
+    if on is not None or column is not None or groups is not None:
+        raise OptionError(
+            "--on, --column and --groups need OLD and NEW; saved moments are paired already."
+        )
     try:
         return Moments.load(path)
     except (FormatError, MissingSourceError) as error:

@@ -99,6 +99,7 @@ def gate(
     new: Any = None,
     *,
     on: Any = None,
+    groups: Any = None,
     require: str = "affine",
     min_score: float = 0.9,
     side: Side = "old-to-new",
@@ -118,8 +119,8 @@ def gate(
     ----------
     old, new
         Representations of the same samples by both models: anything `samespace.compare` takes.
-    on
-        How rows are paired: see `samespace.compare`.
+    on, groups
+        How rows are paired, and which are kin: see `samespace.compare`.
     require
         The largest class of maps that is acceptable: "identity", "permutation", "orthogonal", "affine".
     min_score
@@ -152,7 +153,11 @@ def gate(
     if isinstance(old, Moments):
         moments = old
     else:
-        pair = old if isinstance(old, Pair) else Pair.of(old, new, on=on, progress=progress)
+        pair = (
+            old
+            if isinstance(old, Pair)
+            else Pair.of(old, new, on=on, groups=groups, progress=progress)
+        )
         moments = Moments.of(pair, folds=folds, keep=keep, progress=progress)
     comparison = compare(
         moments if side == "old-to-new" else moments.swap(),
