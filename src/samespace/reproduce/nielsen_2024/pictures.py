@@ -49,7 +49,7 @@ def take_one(records: Sequence[Record], expected: Mapping[str, Any]) -> Mapping[
 def draw_embeddings(summary: Mapping[str, Any], path: Path) -> None:
     """Figures 1 to 3: both models' embeddings in one scale, with the unembeddings' directions."""
     values = summary["values"]
-    figure, axes = panels(1, 2, width=9.2, height=4.9)
+    figure, axes = panels(1, 2, width=9.2, height=4.8)
     for ax, which, name in zip(axes.flat, ("prime", "star"), ("\\prime", "*"), strict=True):
         f, g = np.array(values[f"f_{which}"]), np.array(values[f"g_{which}"])
         labels = np.array(values["labels"])

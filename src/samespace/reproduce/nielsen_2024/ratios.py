@@ -23,7 +23,11 @@ from samespace.reproduce.registry import Context, Piece, Reproduction
 from samespace.worlds.nielsen import STAR_ANGLES, TabulatedPair, close_losses_pair
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from numpy import ndarray as Array
+
+_SHOWN = 3.0
+"""Where the picture's axes end: a ratio whose denominator comes near zero has no useful mean."""
 
 EVEN_ANGLES = (0.0, np.pi / 2, np.pi, 3 * np.pi / 2)
 
@@ -171,36 +175,33 @@ def _is_printed(row: Mapping[str, Any]) -> bool:
 def draw(summary: Mapping[str, Any], path: Path) -> None:
     """Draw the plane of both ratios: readings of the sentence, chance hits, and the paper's point."""
     values = summary["values"]
-    figure, axes = panels(1, 1, width=6.6, height=4.8)
+    figure, axes = panels(1, 1, width=6.6, height=5.4)
     ax = axes.flat[0]
-    printed, hits = values["printed"], values["hits"]
-    marks = dict(zip(AVERAGES, "osD^vP", strict=True))
-    for average, mark in marks.items():
-        rows = [row for row in printed if row["average"] == average]
-        ax.scatter(
-            [row["dim1"] for row in rows],
-            [row["dim2"] for row in rows],
-            marker=mark,
-            s=42,
-            color=BLUE,
-            label=average,
-        )
+    for average, mark in zip(AVERAGES, "osD^vP", strict=True):
+        rows = [row for row in values["printed"] if row["average"] == average]
+        _points(ax, rows, marker=mark, s=46, color=BLUE, alpha=0.8, label=average)
+    chance = f"other readings, hits by chance ({len(values['hits'])} of {values['pairs']:,})"
+    _points(ax, values["hits"], marker="x", s=26, color=GREY, label=chance)
     ax.scatter(
-        [row["dim1"] for row in hits],
-        [row["dim2"] for row in hits],
-        marker="x",
-        s=26,
-        color=GREY,
-        label=f"other readings that hit by chance ({len(hits)} of {values['pairs']:,})",
+        *values["paper"],
+        marker="o",
+        s=330,
+        facecolor="none",
+        edgecolor=RED,
+        lw=2,
+        label="the paper",
     )
-    ax.scatter(*values["paper"], marker="*", s=190, color=RED, zorder=3, label="the paper")
-    ax.set(xscale="log", yscale="log", xlabel="ratio of dimension 1 (log scale)")
-    ax.set_ylabel("ratio of dimension 2 (log scale)")
-    ax.legend(frameon=False, fontsize=8, loc="upper left")
-    ax.set_title(
-        "Readings of the printed sentence (filled), by what is averaged", fontsize=10, loc="left"
-    )
+    outside = sum(max(row["dim1"], row["dim2"]) > _SHOWN for row in values["printed"])
+    ax.set(xlim=(0, _SHOWN), ylim=(0, _SHOWN), xlabel="ratio of dimension 1")
+    ax.set_ylabel("ratio of dimension 2")
+    title = f"Readings of the printed sentence (filled; {outside} lie outside), by what is averaged"
+    ax.set_title(title, fontsize=10, loc="left")
+    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=8.5)
     save(figure, path)
+
+
+def _points(ax: Axes, rows: Sequence[Mapping[str, Any]], **look: Any) -> None:
+    ax.scatter([row["dim1"] for row in rows], [row["dim2"] for row in rows], **look)
 
 
 RATIOS = Reproduction(
