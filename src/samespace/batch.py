@@ -46,5 +46,6 @@ def mean_of(array: Any) -> Float[Array, " d"]:
 
 
 def rows_of(array: Any, index: Any) -> Array:
-    """Some rows, on the host, in float64 (float32 input stays exact in it)."""
-    return to_host(array[index]).astype(np.float64, copy=False)
+    """Some rows, on the host, in their own precision or, for half precision, in float32."""
+    rows = to_host(array[index])
+    return rows.astype(np.result_type(rows.dtype, np.float32), copy=False)
