@@ -58,12 +58,13 @@ def totals_by_fold(Y: np.ndarray, fold: np.ndarray) -> np.ndarray:
 
 
 def shuffled_shares(
-    name: str, X: np.ndarray, Y: np.ndarray, fold: np.ndarray, rng: np.random.Generator, draws: int
+    name: str, X: np.ndarray, Y: np.ndarray, test: np.ndarray, rng: np.random.Generator, draws: int
 ) -> np.ndarray:
-    """Held-out shares with the rows of Y really shuffled."""
+    """Held-out shares on the test rows, the rows of training and of test set really shuffled."""
+    total = np.sum((Y[test] - Y.mean(0)) ** 2)
     shares = []
     for _ in range(draws):
-        shuffled = Y[rng.permutation(len(Y))]
-        errors = errors_by_fold(name, X, shuffled, fold)
-        shares.append(errors.sum() / totals_by_fold(shuffled, fold).sum())
+        train_y, test_y = rng.permutation(Y[~test]), rng.permutation(Y[test])
+        error = np.sum((test_y - predictions(name, X[~test], train_y, X[test])) ** 2)
+        shares.append(error / total)
     return np.array(shares)
