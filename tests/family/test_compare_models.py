@@ -130,7 +130,7 @@ def test_models_of_different_widths_are_compared_as_far_as_they_can_be(arrays):
     f, g = arrays
     joint = compare_models(from_arrays(f, g), from_arrays(f[:, :2], g[:, :2]))
     assert joint.verdict.name == "none"
-    assert "3 and 2 wide" in joint.verdict.reason
+    assert "f varies in 3 dimensions in the old model and 2" in joint.verdict.reason
     assert joint.f.affine.unexplained < 1e-10
 
 
@@ -182,3 +182,26 @@ def test_what_cannot_be_compared_is_named(arrays):
         compare_models(from_arrays(f, g), from_arrays(f, g[:-1]))
     with pytest.raises(OptionError, match="no class of the lattice"):
         compare_models(from_arrays(f, g), from_arrays(f, g)).joint("linear")
+
+
+def test_a_language_model_with_a_final_layer_norm(rng):
+    """Its f lies in a hyperplane: Definition 1 fails for it, and the theorem's conclusion holds all
+    the same.
+    """
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    from samespace.family import causal_lm
+    from tests.family.reductions.models import build, gpt2
+
+    model = causal_lm(build("GPT2LMHeadModel", gpt2()).double(), name="gpt2")
+    ids = torch.as_tensor(rng.integers(5, 60, size=(24, 10)))
+    f, g = model.embed(ids), model.unembed()
+    M = rng.normal(size=(16, 16)) + 6.0 * np.eye(16)
+    mapped = from_arrays(f @ M, g @ np.linalg.inv(M).T, name="mapped")
+    joint = compare_models(from_arrays(f, g), mapped, observed=model.observed(ids))
+    assert joint.verdict.name == "affine"
+    assert joint.old.inputs.verdict == "degenerate"
+    assert joint.old.hold
+    assert "15 of its 16 dimensions" in joint.conclusion
+    assert joint.closeness.likelihoods.loss == pytest.approx(-model.log_likelihood(ids).mean())
+    assert compare_models(model, model, ids).verdict.name == "identity"

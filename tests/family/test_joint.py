@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 from samespace.compare import compare
-from samespace.family.joint import Sides, fit_class, judge_jointly, turned_over, unembedding_share
+from samespace.family.hull import Hull
+from samespace.family.joint import (
+    Side,
+    Sides,
+    fit_class,
+    judge_jointly,
+    turned_over,
+    unembedding_share,
+)
 from samespace.moments import Moments
 from tests.tolerances import atol
 
@@ -27,16 +35,10 @@ def model(rng):
 
 
 def sides(f, g, f_star, g_star, bias=None, bias_star=None):
-    labels = Moments(g.shape[1], g_star.shape[1], folds=1, keep=0)
-    labels.update(g, g_star)
-    none = np.zeros(len(g))
-    return Sides(
-        inputs=Moments.of(f, f_star),
-        labels=labels,
-        w_star=g_star,
-        bias=none if bias is None else bias,
-        bias_star=none if bias_star is None else bias_star,
-    )
+    inputs = Moments.of(f, f_star)
+    old = Hull.of(inputs.mean_x, inputs.Sxx, dtype="float64")
+    new = Hull.of(inputs.mean_y, inputs.Syy, dtype="float64")
+    return Sides(inputs, Side.of(old, g, bias), Side.of(new, g_star, bias_star))
 
 
 def judged(f, g, f_star, g_star, **biases):
@@ -142,7 +144,7 @@ def test_models_of_different_widths_have_no_class(rng):
     f, g = rng.normal(size=(300, 3)), rng.normal(size=(10, 3))
     found = judged(f, g, f[:, :2], g[:, :2])
     assert not any(one.applies or one.holds for one in found.values())
-    assert "3 and 2 wide" in found["affine"].reason
+    assert "f varies in 3 dimensions in the old model and 2" in found["affine"].reason
 
 
 def test_too_few_inputs_leave_it_open(rng):
@@ -152,3 +154,47 @@ def test_too_few_inputs_leave_it_open(rng):
     found = judged(f, g, noisy, g @ np.linalg.inv(A).T)["affine"]
     assert found.holds is None
     assert found.to_dict()["holds"] is None
+
+
+def flat(rng, n, *, offset):
+    """F in a hyperplane, as after a final LayerNorm, and the normal of it."""
+    normal = np.array([1.0, 2.0, -1.0, 0.5]) / 2.5
+    rows = rng.normal(size=(n, 4))
+    return rows - np.outer(rows @ normal, normal) + offset * normal, normal
+
+
+@pytest.mark.parametrize("offset", [0.0, 1.5])
+def test_a_hyperplane_of_f_is_no_obstacle(rng, offset):
+    """The map of f is singular in the whole space, and g is free beside the plane: both are judged
+    within.
+    """
+    f, normal = flat(rng, 600, offset=offset)
+    g = rng.normal(size=(30, 4))
+    A = rng.normal(size=(4, 4)) + 3.0 * np.eye(4)
+    free = np.outer(
+        rng.normal(size=30), normal
+    )  # a bias of each label, unless the plane holds the origin
+    g_star = (g + (0.0 if offset else 5.0) * free) @ np.linalg.inv(A).T
+    found = judged(f, g, f @ A, g_star)["affine"]
+    assert found.holds is True
+    assert found.g_unexplained == pytest.approx(0.0, abs=atol("exact"))
+    assert found.f_from_g == pytest.approx(0.0, abs=atol("exact"))
+    assert found.offset == pytest.approx(0.0, abs=atol("exact"))
+
+
+def test_beside_a_hyperplane_off_the_origin_g_is_a_bias_and_counts(rng):
+    f, normal = flat(rng, 600, offset=3.0)
+    g = rng.normal(size=(30, 4))
+    biased = g + np.outer(rng.normal(size=30), normal)
+    found = judged(f, g, f, biased)["identity"]
+    assert found.g_unexplained == pytest.approx(0.0, abs=atol("exact"))
+    assert found.holds is False
+    assert "no shift is free" in found.reason
+
+
+def test_float32_rounding_beside_the_hyperplane_is_not_mistaken_for_a_dimension(rng):
+    f, _ = flat(rng, 600, offset=1.0)
+    rounded = f.astype(np.float32).astype(np.float64)
+    moments = Moments.of(rounded, rounded)
+    assert Hull.of(moments.mean_x, moments.Sxx, dtype="float32").dim == 3
+    assert Hull.of(moments.mean_x, moments.Sxx, dtype="float32").whole is False

@@ -15,11 +15,12 @@ from samespace.compare import Comparison, compare
 from samespace.errors import OptionError, ShapeError
 from samespace.family.bias import with_bias, with_ones
 from samespace.family.canonical import PerSample
-from samespace.family.conclusion import Conditions, conclude
-from samespace.family.joint import JointClass, Sides, judge_jointly
-from samespace.moments import Moments
+from samespace.family.conclusion import Conditions, conclude, narrowed
+from samespace.family.hull import Hull
+from samespace.family.joint import JointClass, Side, Sides, judge_jointly
 from samespace.representation import MINIMUM_ROWS
 from samespace.theory import Closeness, closeness, diversity, effective_complexity
+from samespace.theory.tables import table
 from samespace.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -249,11 +250,17 @@ def compare_models(
         progress=progress,
     )
     conditions = [values.conditions(bias=bias) for values in (before, after)]
-    classes = judge_jointly(f, _sides(f, before, after))
+    sides = _sides(f, before, after)
+    classes = judge_jointly(f, sides)
     verdict = _verdict(classes, f.settings.floor)
     return ModelComparison(
         verdict=verdict,
-        conclusion=conclude(verdict.name, near, f.settings, *conditions),
+        conclusion=" ".join(
+            (
+                conclude(verdict.name, near, f.settings, *conditions),
+                *narrowed(sides.old.hull, sides.new.hull),
+            )
+        ),
         classes=classes,
         f=f,
         g=g,
@@ -298,6 +305,16 @@ class _Values:
         own = self.w[:, 0] * 0 if self.bias is None else self.bias
         return with_ones(self.h), with_bias(self.w, own)
 
+    @property
+    def dtype(self) -> str:
+        """Name of the type of f's values."""
+        return str(self.h.dtype).rpartition(".")[2]
+
+    def side(self, hull: Hull) -> Side:
+        """Return the labels as seen from where f varies."""
+        bias = None if self.bias is None else table(self.bias[:, None])[:, 0]
+        return Side.of(hull, table(self.w), bias)
+
     def conditions(self, *, bias: bool) -> Conditions:
         f, g = self.family(bias=bias)
         return Conditions(
@@ -308,19 +325,14 @@ class _Values:
 
 
 def _sides(f: Comparison, before: _Values, after: _Values) -> Sides:
-    from samespace.theory.tables import table
-
-    w, w_star = table(before.w), table(after.w)
-    labels = Moments(w.shape[1], w_star.shape[1], folds=1, keep=0)
-    labels.update(w, w_star)
-    assert f.moments is not None  # it was compared just now
-    biases = [
-        np.zeros(len(w)) if v.bias is None else table(v.bias[:, None])[:, 0]
-        for v in (before, after)
-    ]
-    return Sides(
-        inputs=f.moments, labels=labels, w_star=w_star, bias=biases[0], bias_star=biases[1]
+    moments = f.moments
+    assert moments is not None  # it was compared just now
+    hulls = (
+        Hull.of(moments.mean_x, moments.Sxx, dtype=before.dtype),
+        Hull.of(moments.mean_y, moments.Syy, dtype=after.dtype),
     )
+    sides = [v.side(hull) for v, hull in zip((before, after), hulls, strict=True)]
+    return Sides(moments, *sides)
 
 
 def _verdict(classes: tuple[JointClass, ...], floor: float) -> Verdict:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from samespace.compare import Settings
+    from samespace.family.hull import Hull
     from samespace.theory import Closeness, Diversity, EffectiveComplexity
 
 Likelihoods = Literal["equal", "close", "different"]
@@ -19,10 +20,17 @@ class Conditions:
     Attributes
     ----------
     labels, inputs
-        Diversity of g and of f. With biases that of g includes them, and that of f leaves out the
-        constant coordinate that multiplies them.
+        Diversity of g and of f by Definition 1. With biases that of g includes them, and that of f
+        leaves out the constant coordinate that multiplies them.
     complexity
         How many dimensions the model's likelihood uses.
+
+    Notes
+    -----
+    Definition 1 asks more of f than the theorem needs: that *differences* of f span. Since
+    differences of labels already remove the normaliser, it is enough that f itself spans, so M
+    inputs do. The two part company for every model with a final LayerNorm (GPT-2), whose f lies in
+    a hyperplane.
     """
 
     labels: Diversity
@@ -31,8 +39,8 @@ class Conditions:
 
     @property
     def hold(self) -> bool:
-        """Whether both diversity conditions are met."""
-        return self.labels.holds and self.inputs.holds
+        """Whether the likelihood uses all dimensions: differences of g span, and f does."""
+        return self.complexity.complexity == self.complexity.dim
 
     def to_dict(self) -> dict[str, object]:
         """Return the numbers that a table shows."""
@@ -77,6 +85,20 @@ def conclude(
         )
     tail = "and yet" if verdict in _CLASSES else "and indeed"
     return f"{_gap(kind, closeness)} Nothing is guaranteed, {tail} {_found(verdict)}."
+
+
+def narrowed(old: Hull, new: Hull) -> tuple[str, ...]:
+    """Say where f varies in fewer dimensions than it has, since g is judged there alone."""
+    if old.whole and new.whole:
+        return ()
+    side, name = (old, "old") if not old.whole else (new, "new")
+    return (
+        f"The {name} model's f varies in {side.dim} of its {side.axes.shape[0]} dimensions (a "
+        "final "
+        "LayerNorm takes one away), and g is judged on these: what it does beside them no "
+        "probability "
+        "shows, but for a bias of each label, which is counted.",
+    )
 
 
 _CLASSES = ("identity", "permutation", "orthogonal", "affine")

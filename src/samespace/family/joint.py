@@ -10,13 +10,16 @@ other.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from samespace.family.hull import Hull
 from samespace.inference import Interval
 from samespace.maps import Affine, Identity, Map, Orthogonal, Permutation
 from samespace.maps.base import squared_error
+from samespace.moments import Moments
 from samespace.theory.jackknife import jackknife
 
 if TYPE_CHECKING:
@@ -24,7 +27,6 @@ if TYPE_CHECKING:
     from numpy import ndarray as Array
 
     from samespace.compare import Comparison
-    from samespace.moments import Moments
     from samespace.verdict import ClassResult
 
 _SMALLER_CLASSES: dict[str, type[Map]] = {
@@ -76,9 +78,7 @@ class JointClass:
 
     @property
     def shares(self) -> tuple[float, ...]:
-        """The shares that decide: of f, of g and of the logits; empty where the class does not
-        apply.
-        """
+        """The shares that decide, of f, g and the logits; empty where the class does not apply."""
         known = (self.f_unexplained, self.g_unexplained, self.offset)
         return tuple(share for share in known if share is not None)
 
@@ -91,23 +91,51 @@ class JointClass:
         }
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One model: where its f varies, and its labels' vectors and biases as seen from there."""
+
+    hull: Hull
+    w: Float[Array, "k r"]
+    bias: Float[Array, " k"]
+
+    @classmethod
+    def of(cls, hull: Hull, w: Float[Array, "k m"], bias: Float[Array, " k"] | None) -> Side:
+        """Restrict the labels to the hull; no biases count as zero."""
+        return cls(hull, *hull.labels(w, np.zeros(len(w)) if bias is None else bias))
+
+
+@dataclass(frozen=True, eq=False)
 class Sides:
-    """What the joint judgement reads: moments of both sides, and the labels' biases."""
+    """What the joint judgement reads: the moments of (f, f*), and both models' labels."""
 
     inputs: Moments
-    labels: Moments
-    w_star: Float[Array, "k m"]
-    bias: Float[Array, " k"]
-    bias_star: Float[Array, " k"]
+    old: Side
+    new: Side
+
+    @cached_property
+    def labels(self) -> Moments:
+        """Moments of the labels' vectors, within the hulls."""
+        # Not Moments.of, whose gate asks for more rows than a model may have labels.
+        moments = Moments(self.old.hull.dim, self.new.hull.dim, folds=1, keep=0)
+        moments.update(self.old.w, self.new.w)
+        return moments
+
+    def restrict(self, fitted: Map) -> tuple[Float[Array, "r r"], Float[Array, " r"]]:
+        """Return f's map between the hulls."""
+        return self.old.hull.restrict(fitted, self.new.hull)
 
 
 def judge_jointly(f: Comparison, sides: Sides) -> tuple[JointClass, ...]:
     """Judge every class on f and g at once, by the tolerance and the floor of f's comparison."""
-    if f.d_x != f.d_y or sides.labels.d_x != sides.labels.d_y:
-        return tuple(_absent(one.name, f.d_x, f.d_y) for one in f.classes)
-    affine = unembedding_share(sides.labels, _fitted(f.affine).matrix)
-    return tuple(_judge(f, one.name, sides, affine) for one in f.classes)
+    widths = sides.old.hull.dim, sides.new.hull.dim
+    if widths[0] != widths[1]:
+        return tuple(_absent(one.name, _widths(*widths)) for one in f.classes)
+    affine = unembedding_share(sides.labels, sides.restrict(_fitted(f.affine))[0])
+    return tuple(
+        _judge(f, one.name, sides, affine) if one.applies else _absent(one.name, one.reason)
+        for one in f.classes
+    )
 
 
 def unembedding_share(labels: Moments, matrix: Float[Array, "m m"]) -> float | None:
@@ -142,10 +170,11 @@ def fit_class(name: str, moments: Moments, *, ridge: float) -> Map:
 def _judge(f: Comparison, name: str, sides: Sides, affine: float | None) -> JointClass:
     one, ridge = getattr(f, name), f.diagnostics.ridge
     fitted = _fitted(one)
-    share = unembedding_share(sides.labels, fitted.matrix)
+    matrix, shift = sides.restrict(fitted)
+    share = unembedding_share(sides.labels, matrix)
     interval = _interval(name, sides, share, ridge=ridge, level=f.settings.level)
-    offset = _offset(fitted, sides)
-    f_from_g, gap = _from_labels(name, fitted.matrix, sides)
+    offset = _offset(shift, sides)
+    f_from_g, gap = _from_labels(name, matrix, sides)
     holds, reason = _decide(f, name, share, interval, affine, offset)
     return JointClass(
         name=name,
@@ -163,11 +192,11 @@ def _judge(f: Comparison, name: str, sides: Sides, affine: float | None) -> Join
 
 
 def _fitted(one: ClassResult) -> Map:
-    assert one.map is not None  # models of one width, compared just now
+    assert one.map is not None  # the class applies, and was compared just now
     return one.map
 
 
-def _share(moments: Moments, matrix: Float[Array, "m m"]) -> float:
+def _share(moments: Moments, matrix: Float[Array, "d m"]) -> float:
     fitted = Affine(matrix, moments.mean_y - moments.mean_x @ matrix, 0.0)
     return squared_error(moments, fitted) / float(np.trace(moments.Syy))
 
@@ -175,15 +204,13 @@ def _share(moments: Moments, matrix: Float[Array, "m m"]) -> float:
 def _interval(
     name: str, sides: Sides, share: float | None, *, ridge: float, level: float
 ) -> Interval | None:
-    """Jackknife over folds of the inputs: what another sample of them would have made of A, hence
-    of g.
-    """
+    """Jackknife over folds of the inputs: what another sample would have made of A, hence of g."""
     if share is None:
         return None
 
     def without(k: int) -> float:
         fitted = fit_class(name, sides.inputs.without(k), ridge=ridge)
-        found = unembedding_share(sides.labels, fitted.matrix)
+        found = unembedding_share(sides.labels, sides.restrict(fitted)[0])
         return share if found is None else found
 
     filled = [k for k in range(sides.inputs.folds) if sides.inputs.fold_size(k)]
@@ -191,27 +218,30 @@ def _interval(
     return None if low is None or high is None else Interval(low, high)
 
 
-def _offset(fitted: Map, sides: Sides) -> float:
-    """Share of the centred logits f*'g* that w* a' + b* - b makes: zero if shift and biases
-    balance.
-    """
-    left = sides.w_star @ fitted.bias + sides.bias_star - sides.bias
-    centred = sides.w_star - sides.w_star.mean(axis=0)
-    second = sides.inputs.Syy / sides.inputs.n + np.outer(sides.inputs.mean_y, sides.inputs.mean_y)
-    whole = np.einsum("km,mj,kj->", centred, second, centred, optimize=True)
-    spread = np.sum((left - left.mean()) ** 2)
-    return float(spread / (whole + np.sum((sides.bias_star - sides.bias_star.mean()) ** 2)))
+def _offset(shift: Float[Array, " r"], sides: Sides) -> float:
+    """Share of the centred logits that w* a' + b* - b makes: zero if shift and biases balance."""
+    new, inputs = sides.new, sides.inputs
+    left = new.w @ shift + new.bias - sides.old.bias
+    w, b = new.w - new.w.mean(axis=0), new.bias - new.bias.mean()
+    mean = inputs.mean_y @ new.hull.axes
+    second = new.hull.axes.T @ inputs.Syy @ new.hull.axes / inputs.n + np.outer(mean, mean)
+    logits = np.sum((w @ second) * w) + 2.0 * b @ (w @ mean) + b @ b
+    return float(np.sum((left - left.mean()) ** 2) / logits)
 
 
 def _from_labels(
-    name: str, matrix: Float[Array, "m m"], sides: Sides
+    name: str, matrix: Float[Array, "r r"], sides: Sides
 ) -> tuple[float | None, float | None]:
+    """Fit g alone, turn the map over for f, and compare the two maps."""
+    # Within a hull the coordinates are the hull's own, which two of the classes speak of.
+    if name in ("identity", "permutation") and not (sides.old.hull.whole and sides.new.hull.whole):
+        return None, None
     B = fit_class(name, sides.labels, ridge=0.0).matrix
     A = turned_over(B)
     if A is None:
         return None, None
     gap = np.linalg.norm(matrix.T @ B - np.eye(len(B))) / np.sqrt(len(B))
-    return _share(sides.inputs, A), float(gap)
+    return _share(sides.inputs, sides.old.hull.extend(A, sides.new.hull)), float(gap)
 
 
 def _decide(
@@ -251,9 +281,13 @@ def _decide(
     return True, f"{said}."
 
 
-def _absent(name: str, old: int, new: int) -> JointClass:
-    reason = (
-        f"The models are {old} and {new} wide, so no invertible A links them; "
-        "samespace.theory.displaced_map links what their labels tell apart."
-    )
+def _absent(name: str, reason: str) -> JointClass:
     return JointClass(name=name, applies=False, holds=False, reason=reason)
+
+
+def _widths(old: int, new: int) -> str:
+    return (
+        f"f varies in {old} dimensions in the old model and {new} in the new, so no invertible A "
+        "links "
+        "them; samespace.theory.displaced_map links what their labels tell apart."
+    )

@@ -123,9 +123,10 @@ def task_of(path: str | Path) -> str:
             "(as skip-gram with negative sampling is). Compare its towers with samespace.compare."
         )
     raise FamilyError(
-        f"{path} holds {', '.join(architectures) or 'no named architecture'}: without an output "
-        "layer there is no p(y|x). Pass "
-        "task= if you know that it has one, or compare its representations with samespace.compare."
+        f"{path} holds {', '.join(architectures) or 'no named architecture'}, for which there is no "
+        "reduction: read are causal and masked language models, sequence classifiers, XLNet, CLIP "
+        "and sentence-transformers. Pass task= if it is one of these under another name; or compare "
+        "its representations with samespace.compare."
     )
 
 
