@@ -90,7 +90,7 @@ def align(
             max_symbols=max_symbols,
             progress=progress,
         )
-        found = alignment(seen, task, margin=margin, level=fdr, reach=max(0.3, margin))
+        found = alignment(seen, task, margin=margin, level=fdr, reach=3 * margin)
     if json:
         show(json_format.dumps(found.to_dict(), indent=2, ensure_ascii=False))
     else:

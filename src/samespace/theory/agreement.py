@@ -30,9 +30,11 @@ Morisita (1959), Mem. Fac. Sci. Kyushu Univ. E 3, 65-80. Satterthwaite (1946), B
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from samespace.theory.agreement_sums import Cubes, Strata, labelled_sums, unlabelled_sums
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -75,19 +77,6 @@ class Agreement:
     population: Float[Array, " pairs"]
 
 
-class Strata(NamedTuple):
-    """Sums over the cells of every stratum of every pair in which both symbols can be judged."""
-
-    pair: Int[Array, " strata"]
-    n: Float[Array, " strata"]
-    m: Float[Array, " strata"]
-    self_x: Float[Array, " strata"]  # estimates of a(p, p), a(q, q), a(p, q)
-    self_y: Float[Array, " strata"]
-    cross: Float[Array, " strata"]
-    pooled_2: Float[Array, " strata"]  # sum (t)_2, sum (t)_3
-    pooled_3: Float[Array, " strata"]
-
-
 def agreement(
     data: Occurrences, first: Int[Array, " pairs"], second: Int[Array, " pairs"]
 ) -> Agreement:
@@ -105,37 +94,44 @@ def agreement(
     What it misleads about: D weighs cells by their probability, so it hears little of rare contexts; and it
     compares labels only in contexts in which *both* symbols were seen, for a sample at least twice.
     """
+    if not data.labelled:
+        return _unlabelled(data, first, second)
     work = np.diff(data.cells.indptr)[first] + np.diff(data.cells.indptr)[second]
-    edges = np.searchsorted(np.cumsum(work), np.arange(_CHUNK, work.sum() + _CHUNK, _CHUNK))
+    edges = np.searchsorted(np.cumsum(work), np.arange(_CHUNK, work.sum(), _CHUNK))
     parts = [
-        _agreement(data, rows, others)
-        for rows, others in zip(
-            np.split(first, edges + 1), np.split(second, edges + 1), strict=True
-        )
+        _labelled(data, rows, others)
+        for rows, others in zip(np.split(first, edges), np.split(second, edges), strict=True)
     ]
     names = Agreement.__dataclass_fields__
     return Agreement(**{n: np.concatenate([getattr(part, n) for part in parts]) for n in names})
 
 
-def _agreement(data: Occurrences, first: Array, second: Array) -> Agreement:
-    cells = _cells(data, first, second)
-    strata = _strata(data, cells)
-    pairs = len(first)
-    both = _per_pair(strata, strata.self_x + strata.self_y, pairs)
-    cross = _per_pair(strata, strata.cross, pairs)
-    shared = np.bincount(strata.pair, minlength=pairs)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        distance = np.where(shared > 0, 1.0 - 2.0 * cross / both, np.nan)
+def _unlabelled(data: Occurrences, first: Array, second: Array) -> Agreement:
+    strata, plug_in = unlabelled_sums(data, first, second)
+    shared, distance, both = _distance(strata, len(first))
+    exact = data.exact
+    return Agreement(
+        first=first,
+        second=second,
+        shared=shared,
+        distance=distance,
+        error=np.zeros(len(first))
+        if exact
+        else _error_over_draws(data, first, second, plug_in, distance, both),
+        p_equal=np.ones(len(first)) if exact else _p_equal(strata, len(first)),
+        draws=np.minimum(data.totals[first], data.totals[second]),
+        population=np.full(len(first), np.inf),
+    )
+
+
+def _labelled(data: Occurrences, first: Array, second: Array) -> Agreement:
+    strata, pairs = labelled_sums(data, first, second), len(first)
+    shared, distance, both = _distance(strata, pairs)
     error, p_equal = np.zeros(pairs), np.ones(pairs)
-    draws = shared.astype(float)
     if not data.exact:
+        error = _error_over_strata(strata, distance, both, pairs)
         # Of a function one disagreement is proof.
-        p_equal = (distance <= 0).astype(float) if data.deterministic else _p_equal(strata, pairs)
-        if data.labelled:
-            error = _error_over_strata(strata, distance, both, pairs)
-        else:
-            error = _error_over_draws(cells, distance, both, pairs)
-            draws = np.minimum(data.totals[first], data.totals[second])
+        p_equal = (~(distance > 0)).astype(float) if data.deterministic else _p_equal(strata, pairs)
     return Agreement(
         first=first,
         second=second,
@@ -143,52 +139,18 @@ def _agreement(data: Occurrences, first: Array, second: Array) -> Agreement:
         distance=distance,
         error=error,
         p_equal=p_equal,
-        draws=draws,
-        population=np.full(pairs, data.strata if data.labelled else np.inf),
+        draws=shared.astype(float),
+        population=np.full(pairs, float(data.strata)),
     )
 
 
-class Cells(NamedTuple):
-    """Every cell in which either symbol of a pair occurs, ordered by pair and stratum."""
-
-    pair: Int[Array, " cells"]
-    cell: Int[Array, " cells"]
-    x: Float[Array, " cells"]
-    y: Float[Array, " cells"]
-
-
-def _cells(data: Occurrences, first: Array, second: Array) -> Cells:
-    # One complex sum keeps the union of the two supports and, in its parts, who has how much.
-    union = (data.cells[first] + 1j * data.cells[second]).tocsr()
-    union.sort_indices()
-    pair = np.repeat(np.arange(len(first)), np.diff(union.indptr))
-    return Cells(pair, union.indices, union.data.real, union.data.imag)
-
-
-def _strata(data: Occurrences, cells: Cells) -> Strata:
-    key = cells.pair * max(data.strata, 1) + data.stratum[cells.cell]
-    starts = np.flatnonzero(np.diff(key, prepend=-1))
-    x, y = cells.x, cells.y
-
-    def total(values: Array) -> Array:
-        return np.add.reduceat(values, starts) if len(starts) else np.zeros(0)
-
-    n, m = total(x), total(y)
-    # An agreement of a symbol with itself needs two draws, unless one draw tells all.
-    less = 0.0 if data.known else 1.0
-    kept = (n > less) & (m > less)
-    n, m, pair = n[kept], m[kept], cells.pair[starts[kept]]
-    t = x + y
-    return Strata(
-        pair=pair,
-        n=n,
-        m=m,
-        self_x=total(x * (x - less))[kept] / (n * (n - less)),
-        self_y=total(y * (y - less))[kept] / (m * (m - less)),
-        cross=total(x * y)[kept] / (n * m),
-        pooled_2=total(t * (t - 1))[kept],
-        pooled_3=total(t * (t - 1) * (t - 2))[kept],
-    )
+def _distance(strata: Strata, pairs: int) -> tuple[Array, Array, Array]:
+    """Return of each pair how many strata it has, D, and the denominator of D."""
+    both = _per_pair(strata, strata.self_x + strata.self_y, pairs)
+    cross = _per_pair(strata, strata.cross, pairs)
+    shared = np.bincount(strata.pair, minlength=pairs)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return shared, np.where(both > 0, 1.0 - 2.0 * cross / both, np.nan), both
 
 
 def _per_pair(strata: Strata, values: Array, pairs: int) -> Float[Array, " pairs"]:
@@ -242,22 +204,20 @@ def _coefficients(n: Array, m: Array) -> tuple[Array, Array, Array]:
     )
 
 
-def _error_over_draws(cells: Cells, distance: Array, both: Array, pairs: int) -> Array:
+def _error_over_draws(
+    data: Occurrences, first: Array, second: Array, sums: Cubes, distance: Array, both: Array
+) -> Float[Array, " pairs"]:
     """Return the standard error of D by the delta method over the draws of both symbols.
 
-    The influence of a draw of u in cell i is ``(2 / (a(p,p) + a(q,q))) ((1 - D) p_i - q_i)``.
+    The influence of a draw of u in cell i is ``(2 / (a(p,p) + a(q,q))) ((1 - D) p_i - q_i)``, so its variance
+    is made of ``sum p^3``, ``sum p^2 q`` and ``sum p q^2``.
     """
-    variance = np.zeros(pairs)
-    n, m = (np.bincount(cells.pair, weights=part, minlength=pairs) for part in (cells.x, cells.y))
+    keep = 1.0 - distance
+    u = keep**2 * sums.ppp - 2 * keep * sums.ppq + sums.pqq - (keep * sums.pp - sums.pq) ** 2
+    v = keep**2 * sums.qqq - 2 * keep * sums.pqq + sums.ppq - (keep * sums.qq - sums.pq) ** 2
     with np.errstate(invalid="ignore", divide="ignore"):
-        p, q = cells.x / n[cells.pair], cells.y / m[cells.pair]
-        overlap, scale = (1.0 - distance)[cells.pair], (2.0 / both)[cells.pair]
-        for mine, other, draws in ((p, q, n), (q, p, m)):
-            influence = scale * (overlap * mine - other)
-            mean = np.bincount(cells.pair, weights=mine * influence, minlength=pairs)
-            square = np.bincount(cells.pair, weights=mine * influence**2, minlength=pairs)
-            variance += (square - mean**2) / draws
-        return np.sqrt(np.maximum(variance, 0.0))
+        variance = (2 / both) ** 2 * (u / data.totals[first] + v / data.totals[second])
+    return np.sqrt(np.maximum(variance, 0.0))
 
 
 def _error_over_strata(strata: Strata, distance: Array, both: Array, pairs: int) -> Array:
@@ -270,49 +230,3 @@ def _error_over_strata(strata: Strata, distance: Array, both: Array, pairs: int)
         error = np.sqrt(square) / both
     # One stratum says nothing of the spread over strata: no finite interval.
     return np.where(count > 1, error, np.inf)
-
-
-def nearby(
-    data: Occurrences, *, reach: float, block: int = 512
-) -> tuple[Int[Array, " pairs"], Int[Array, " pairs"], int]:
-    """Return every pair whose estimated distance is at most `reach`, and how many pairs can be judged.
-
-    All pairs are looked at, `block` rows against all at a time: with R the rows normalised within strata,
-    S the agreements with themselves and M the strata they occur in, ``D = 1 - 2 R R' / (S M' + M S')``.
-    """
-    rates, selves, seen = _profiles(data)
-    first, second, judged = [], [], 0
-    columns = np.arange(len(data.symbols))
-    for start in range(0, len(columns), block):
-        rows = slice(start, start + block)
-        both = (selves[rows] @ seen.T + seen[rows] @ selves.T).toarray()
-        cross = (rates[rows] @ rates.T).toarray()
-        above = columns > columns[rows, None]
-        judged += int((above & (both > 0)).sum())
-        i, j = np.nonzero(above & (both > 0) & (2.0 * cross >= (1.0 - reach) * both))
-        first.append(i + start)
-        second.append(j)
-    return np.concatenate(first), np.concatenate(second), judged
-
-
-def _profiles(data: Occurrences) -> tuple[Any, Any, Any]:
-    from scipy import sparse
-
-    less = 0.0 if data.known else 1.0
-    rows = np.repeat(np.arange(len(data.symbols)), np.diff(data.cells.indptr))
-    column, x = data.stratum[data.cells.indices], data.cells.data
-    key = rows * max(data.strata, 1) + column
-    unique, inverse = np.unique(key, return_inverse=True)
-    n = np.bincount(inverse, weights=x)
-    pairs = np.bincount(inverse, weights=x * (x - less))
-    usable = n > less
-    where = np.divmod(unique[usable], max(data.strata, 1))
-    shape = (len(data.symbols), data.strata)
-    selves = pairs[usable] / (n * (n - less))[usable]
-    rates = data.cells.copy()
-    rates.data = np.where(usable[inverse], x / n[inverse], 0.0)
-    return (
-        rates,
-        sparse.coo_array((selves, where), shape=shape).tocsr(),
-        sparse.coo_array((np.ones(len(selves)), where), shape=shape).tocsr(),
-    )

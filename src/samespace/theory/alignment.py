@@ -199,7 +199,11 @@ def _on_the_same_pairs(
     if all(len(code) == len(union) for code in codes):
         return first[0], first[1]
     pairs = (union // size, union % size)
-    return judge(contrastive, pairs=pairs), judge(downstream, pairs=pairs)
+    left, right = (
+        judge(data, pairs=pairs, among=one.comparable)
+        for data, one in zip((contrastive, downstream), first, strict=True)
+    )
+    return left, right
 
 
 @dataclass(frozen=True, kw_only=True)

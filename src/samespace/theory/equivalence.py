@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from samespace.errors import OptionError, TooFewRowsError
-from samespace.theory.agreement import Agreement, agreement, nearby
+from samespace.theory.agreement import Agreement, agreement
 from samespace.theory.false_discovery import benjamini_hochberg
+from samespace.theory.nearby import nearby
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -26,7 +27,7 @@ EQUIVALENT, UNDECIDED, DIFFERENT = 1, 0, -1
 
 # D of equal distributions is 0 but for rounding, a few units of 2.2e-16 relative to 1.
 _ROUNDING = 1e-12
-_ALL_PAIRS = 200_000  # up to this many pairs, about 630 symbols, every pair is tested
+_ALL_CELLS = 50_000_000  # every pair is tested while all of them together have fewer cells
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +106,7 @@ def equivalence(
     level: float = 0.05,
     reach: float = 0.3,
     pairs: tuple[Int[Array, " pairs"], Int[Array, " pairs"]] | None = None,
+    among: int | None = None,
 ) -> Equivalence:
     """Decide which pairs of symbols are equivalent, which differ, and which classes that makes.
 
@@ -131,10 +133,12 @@ def equivalence(
     level
         False discovery rate of both tests.
     reach
-        With more than about 630 symbols, only pairs with an estimate of D up to `reach` are tested. The
-        estimates themselves are computed for all pairs; the others lie far beyond the margin.
+        Of a large vocabulary only pairs with an estimate of D up to `reach` are tested: one in which all
+        pairs together have more than 5e7 cells. The estimates themselves are computed for all pairs.
     pairs
-        Rows of the pairs to test, in place of those within `reach`.
+        Rows of the pairs to judge, in place of those within `reach`.
+    among
+        How many pairs those were chosen among, which the false discovery rate counts; all of `pairs` if None.
 
     Notes
     -----
@@ -154,9 +158,10 @@ def equivalence(
     [('a', 'b')]
     """
     _check(data, margin, level, reach)
-    first, second, comparable = nearby(data, reach=_reach(data, reach))
-    if pairs is not None:
-        first, second = pairs
+    if pairs is None:
+        first, second, comparable = nearby(data, reach=_reach(data, reach))
+    else:
+        (first, second), comparable = pairs, len(pairs[0]) if among is None else among
     found = agreement(data, first, second)
     relation = _relation(data, found, margin, level, comparable)
     return Equivalence(
@@ -186,8 +191,7 @@ def _check(data: Occurrences, margin: float, level: float, reach: float) -> None
 
 
 def _reach(data: Occurrences, reach: float) -> float:
-    symbols = len(data.symbols)
-    return np.inf if symbols * (symbols - 1) // 2 <= _ALL_PAIRS else reach
+    return np.inf if (len(data.symbols) - 1) * data.cells.nnz <= _ALL_CELLS else reach
 
 
 def _relation(

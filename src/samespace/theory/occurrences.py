@@ -67,6 +67,7 @@ class Occurrences:
         probability: Sequence[float] | Array | None = None,
     ) -> Occurrences:
         """Collect one row per observation, or per distinct observation with its count or probability."""
+        _columns(symbol=symbol, context=context, label=label)
         symbols, rows = np.unique(np.asarray(symbol), return_inverse=True)
         _, contexts = np.unique(np.asarray(context), return_inverse=True)
         labels = None if label is None else np.unique(np.asarray(label), return_inverse=True)[1]
@@ -181,6 +182,14 @@ def _weights(rows: int, count: Any, probability: Any) -> Float[Array, " rows"]:
             "frequencies that are exact."
         )
     return weight
+
+
+def _columns(**given: Any) -> None:
+    for name, column in given.items():
+        if column is not None and np.ndim(column) != 1:
+            raise ShapeError(
+                f"{name} is a column with one entry per observation; got {np.ndim(column)} dimensions."
+            )
 
 
 def _same_length(**columns: Any) -> None:
