@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from jaxtyping import Float, Int
     from numpy import ndarray as Array
 
-_EXCHANGE_FLOPS = 5e10
-"""Budget of one search by exchanges: a second or two on one core, not reached below about M = 100."""
+_EXCHANGE_FLOPS = 2e10
+"""Budget of one search by exchanges: about a second on one core, not reached below about M = 100."""
 
 _LEAST_GAIN = 1e-3
 """Relative gain of the squared condition number below which an exchange is not worth its cost."""

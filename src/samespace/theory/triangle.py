@@ -1,15 +1,22 @@
 r"""The triangle of a tall matrix that is read in blocks: R with R'R = V'V, and never V'V itself.
 
-Forming V'V squares the condition number, so that a rank can be told only down to 1e-8; the QR
-factorisation of one block after the other keeps all sixteen digits and costs the same.
+Forming V'V squares the condition number, so that a rank can be told only down to 1e-8. The first block is
+therefore factorised by Householder's QR, V_1 = Q_1 R_1, and it preconditions the others: the columns of
+:math:`V R_1^{-1}` are nearly orthogonal when later rows are like the first, so that *their* products lose
+nothing, and :math:`R = \operatorname{chol}(I + \sum (V R_1^{-1})'(V R_1^{-1}))\, R_1` keeps all digits at the
+speed of matrix products. Where that does not apply (dependent columns, a first block unlike the rest), every
+block is factorised by QR on top of the triangle so far.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dtrcon
 
 from samespace.accumulate import to_host
 from samespace.errors import ShapeError
@@ -22,6 +29,9 @@ if TYPE_CHECKING:
 
 _BLOCK_VALUES = 1 << 22
 """Values in a block: 32 MB of float64."""
+
+_WORST_FIRST, _WORST_GRAM = 1e8, 1e4
+"""Condition numbers, in the 1-norm, up to which preconditioning keeps all but a few digits."""
 
 
 def block_rows(width: int, *, at_least: int = 1) -> int:
@@ -48,13 +58,11 @@ class Triangle:
         sources = [Representation.of(rows) for rows in matrices]
         _check_same_rows(sources)
         width = 1 + sum(source.d for source in sources)
-        # A block of eight times the width: the triangle carried along then adds an eighth to the cost.
-        rows = block_rows(width, at_least=8 * width)
-        r = np.zeros((0, width))
-        for batches in zip(*(source.batches(rows) for source in sources), strict=True):
-            blocks = [to_host(batch) for batch in batches]
-            lifted = np.column_stack([np.ones(len(blocks[0])), *blocks])
-            r = triangle_of(np.concatenate([r, lifted]))
+        # A block of four times the width: what is done per triangle then costs little beside the rows.
+        rows = block_rows(width, at_least=4 * width)
+        r = _preconditioned(_lifted(sources, rows))
+        if r is None:
+            r = _stacked(_lifted(sources, rows), width)
         widths = tuple(source.d for source in sources)
         return cls(sources[0].n, widths, r, sources[0].dtype)
 
@@ -87,6 +95,47 @@ class Triangle:
 def triangle_of(rows: Float[Array, "n d"]) -> Float[Array, "r d"]:
     """R of rows in memory."""
     return np.asarray(np.linalg.qr(rows, mode="r"))
+
+
+def _lifted(sources: list[Representation], rows: int) -> Iterator[Float[Array, "b w"]]:
+    """Blocks of the matrices side by side, a 1 in front of every row."""
+    for batches in zip(*(source.batches(rows) for source in sources), strict=True):
+        blocks = [to_host(batch) for batch in batches]
+        yield np.column_stack([np.ones(len(blocks[0])), *blocks])
+
+
+def _stacked(blocks: Iterator[Float[Array, "b w"]], width: int) -> Float[Array, "r w"]:
+    """Factorise every block on top of the triangle of those before it."""
+    r = np.zeros((0, width))
+    for block in blocks:
+        r = triangle_of(np.concatenate([r, block]))
+    return r
+
+
+def _preconditioned(blocks: Iterator[Float[Array, "b w"]]) -> Float[Array, "w w"] | None:
+    """Factorise the first block and multiply the rest; None where that would lose digits."""
+    first = triangle_of(next(blocks))
+    if first.shape[0] < first.shape[1] or not _is_regular(first):
+        return None
+    gram = np.eye(len(first))
+    for block in blocks:
+        # R_1' Z = V', so that Z' = V R_1^-1; the transposed block is laid out as LAPACK wants it.
+        z = solve_triangular(first, block.T, trans="T", overwrite_b=True, check_finite=False)
+        gram += z @ z.T
+    upper = np.linalg.cholesky(gram, upper=True)
+    return np.asarray(upper @ first) if _condition(upper) ** 2 < _WORST_GRAM else None
+
+
+def _is_regular(r: Float[Array, "w w"]) -> bool:
+    """Whether the columns, each at its own scale, are clearly independent."""
+    lengths = np.linalg.norm(r, axis=0)
+    return bool(lengths.min() > 0 and _condition(r / lengths) < _WORST_FIRST)
+
+
+def _condition(r: Float[Array, "w w"]) -> float:
+    """Condition number of a triangle in the 1-norm, by LAPACK's estimate, which costs next to nothing."""
+    reciprocal, _ = dtrcon(r, norm="1", uplo="U")
+    return 1.0 / reciprocal if reciprocal > 0 else float("inf")
 
 
 def _check_same_rows(sources: list[Representation]) -> None:
