@@ -59,6 +59,9 @@ class Agreement:
         Estimate of D, which for samples may fall below 0; nan where `shared` is 0.
     error
         Its standard error; 0 where the data are exact.
+    noise
+        Variance of the estimate per unit of ``D (2 - D)``, were D not what it seems: an estimate that fell
+        low by chance also looks more certain than it is. 0 where the data are exact.
     p_equal
         p-value of "the two are equivalent"; 1 where the data are exact or cannot tell.
     draws
@@ -72,6 +75,7 @@ class Agreement:
     shared: Int[Array, " pairs"]
     distance: Float[Array, " pairs"]
     error: Float[Array, " pairs"]
+    noise: Float[Array, " pairs"]
     p_equal: Float[Array, " pairs"]
     draws: Float[Array, " pairs"]
     population: Float[Array, " pairs"]
@@ -107,19 +111,23 @@ def agreement(
 
 
 def _unlabelled(data: Occurrences, first: Array, second: Array) -> Agreement:
-    strata, plug_in = unlabelled_sums(data, first, second)
+    strata, sums = unlabelled_sums(data, first, second)
     shared, distance, both = _distance(strata, len(first))
-    exact = data.exact
+    error, noise, p_equal = np.zeros(len(first)), np.zeros(len(first)), np.ones(len(first))
+    totals = data.totals
+    if not data.exact:
+        error = _error_over_draws(totals[first], totals[second], sums, distance, both)
+        noise = _noise_over_draws(totals[first], totals[second], sums, both)
+        p_equal = _p_equal(strata, len(first))
     return Agreement(
         first=first,
         second=second,
         shared=shared,
         distance=distance,
-        error=np.zeros(len(first))
-        if exact
-        else _error_over_draws(data, first, second, plug_in, distance, both),
-        p_equal=np.ones(len(first)) if exact else _p_equal(strata, len(first)),
-        draws=np.minimum(data.totals[first], data.totals[second]),
+        error=error,
+        noise=noise,
+        p_equal=p_equal,
+        draws=np.minimum(totals[first], totals[second]),
         population=np.full(len(first), np.inf),
     )
 
@@ -127,8 +135,11 @@ def _unlabelled(data: Occurrences, first: Array, second: Array) -> Agreement:
 def _labelled(data: Occurrences, first: Array, second: Array) -> Agreement:
     strata, pairs = labelled_sums(data, first, second), len(first)
     shared, distance, both = _distance(strata, pairs)
-    error, p_equal = np.zeros(pairs), np.ones(pairs)
+    error, noise, p_equal = np.zeros(pairs), np.zeros(pairs), np.ones(pairs)
     if not data.exact:
+        # A mean over strata of numbers from 0 to 1 has variance at most D (1 - D) / strata.
+        with np.errstate(divide="ignore"):
+            noise = (1.0 - shared / data.strata) / (2.0 * shared)
         error = _error_over_strata(strata, distance, both, pairs)
         # Of a function one disagreement is proof.
         p_equal = (~(distance > 0)).astype(float) if data.deterministic else _p_equal(strata, pairs)
@@ -138,6 +149,7 @@ def _labelled(data: Occurrences, first: Array, second: Array) -> Agreement:
         shared=shared,
         distance=distance,
         error=error,
+        noise=noise,
         p_equal=p_equal,
         draws=shared.astype(float),
         population=np.full(pairs, float(data.strata)),
@@ -205,7 +217,7 @@ def _coefficients(n: Array, m: Array) -> tuple[Array, Array, Array]:
 
 
 def _error_over_draws(
-    data: Occurrences, first: Array, second: Array, sums: Cubes, distance: Array, both: Array
+    n: Array, m: Array, sums: Cubes, distance: Array, both: Array
 ) -> Float[Array, " pairs"]:
     """Return the standard error of D by the delta method over the draws of both symbols.
 
@@ -216,8 +228,19 @@ def _error_over_draws(
     u = keep**2 * sums.ppp - 2 * keep * sums.ppq + sums.pqq - (keep * sums.pp - sums.pq) ** 2
     v = keep**2 * sums.qqq - 2 * keep * sums.pqq + sums.ppq - (keep * sums.qq - sums.pq) ** 2
     with np.errstate(invalid="ignore", divide="ignore"):
-        variance = (2 / both) ** 2 * (u / data.totals[first] + v / data.totals[second])
+        variance = (2 / both) ** 2 * (u / n + v / m)
     return np.sqrt(np.maximum(variance, 0.0))
+
+
+def _noise_over_draws(n: Array, m: Array, sums: Cubes, both: Array) -> Float[Array, " pairs"]:
+    """Return the variance of the estimate of D, per unit of ``D (2 - D)``.
+
+    The squares of the influence sum to ``|(1 - D) p - q|^2 = a(q,q) D (2 - D)``; a draw meets them with the
+    probability of its cell, on average ``sum p^3 / sum p^2`` if they are spread like p's own.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        u, v = sums.ppp / sums.pp * sums.qq / n, sums.qqq / sums.qq * sums.pp / m
+        return (2 / both) ** 2 * (u + v)
 
 
 def _error_over_strata(strata: Strata, distance: Array, both: Array, pairs: int) -> Array:

@@ -211,15 +211,17 @@ def _relation(
 def _p_beyond(found: Agreement, margin: float) -> Float[Array, " pairs"]:
     """Return the p-value of "D is at least `margin`".
 
-    Two ways to look equivalent without being so are ruled out: the estimate fell low by its standard error,
-    or the `margin` of the draws that tell the two apart did not turn up among those seen.
+    Two ways to look equivalent without being so are ruled out: the estimate fell low by chance, with the
+    error that it would have at the margin; or the `margin` of the draws that tell the two apart did not turn
+    up among those seen.
     """
     from scipy import special
 
+    error = np.maximum(found.error, np.sqrt(found.noise * margin * (2.0 - margin)))
     with np.errstate(invalid="ignore", divide="ignore"):
         by_error = np.where(
-            found.error > 0,
-            special.ndtr((found.distance - margin) / found.error),
+            error > 0,
+            special.ndtr((found.distance - margin) / error),
             (found.distance > margin).astype(float),
         )
     p = np.maximum(by_error, _p_unseen(found, min(margin, 1.0)))
