@@ -11,7 +11,7 @@ times the other. Published for each:
 - *false equivalence*: how often a pair exactly at the margin is called equivalent at 0.05 (at most 5%);
 - end to end: false discoveries among 300 symbols in 100 classes, both kinds, and classes found whole.
 
-    python -m benchmarks.bench_equivalence --repeats 4000 --keep
+    python benchmarks/bench_equivalence.py [--repeats 4000] [--quick]
 """
 
 from __future__ import annotations
@@ -20,14 +20,13 @@ import argparse
 import itertools
 import os
 import time
-from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
+import ratios
 from scipy import special
 
-from benchmarks.ratios import report
 from samespace.theory.agreement import agreement
 from samespace.theory.equivalence import DIFFERENT, EQUIVALENT, _interval, _p_beyond, equivalence
 from samespace.theory.occurrences import Occurrences
@@ -186,10 +185,10 @@ def main() -> None:
     )
     parser.add_argument("--repeats", type=int, default=4000)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--keep", action="store_true", help="write benchmarks/results/equivalence.json"
-    )
+    parser.add_argument("--quick", action="store_true", help="100 repeats, written nowhere")
     options = parser.parse_args()
+    if options.quick:
+        options.repeats = 100
     rng = np.random.default_rng(options.seed)
     designs = []
     for design in DESIGNS:
@@ -204,8 +203,8 @@ def main() -> None:
     }
     for part in (*values["end_to_end"], values["speed"]):
         print(part)
-    command = f"python -m benchmarks.bench_equivalence --repeats {options.repeats} --keep"
-    report(Path(__file__).stem.removeprefix("bench_"), command, values, keep=options.keep)
+    command = f"python benchmarks/bench_equivalence.py --repeats {options.repeats}"
+    ratios.report("equivalence", command, values, keep=not options.quick)
 
 
 if __name__ == "__main__":
