@@ -89,7 +89,7 @@ def test_close_likelihoods_say_how_much_may_lie_beyond(arrays, rng):
     assert "lies beyond a linear map of the old f" in joint.conclusion
     beyond = joint.bounds[2]
     assert beyond["measured"] <= beyond["bound"]
-    assert f"{beyond['bound']:.2g}" in joint.conclusion
+    assert f"{100 * beyond['bound']:.2g}%" in joint.conclusion
 
 
 def test_where_diversity_fails_a_part_of_f_is_free(arrays, rng):

@@ -79,9 +79,8 @@ def conclude(
     if kind == "close":
         return (
             f"{_gap(kind, closeness)} The conditions hold, so at most "
-            f"{closeness.logits.share_star:.2g} of the new model's logits lies beyond a linear map "
-            "of the "
-            f"old f. Found: {_found(verdict)}."
+            f"{100 * closeness.logits.share_star:.2g}% of the new model's logits lies beyond a linear "
+            f"map of the old f. Found: {_found(verdict)}."
         )
     tail = "and yet" if verdict in _CLASSES else "and indeed"
     return f"{_gap(kind, closeness)} Nothing is guaranteed, {tail} {_found(verdict)}."
@@ -148,7 +147,7 @@ _SAME_LOSS = 0.01
 
 def _differ(closeness: Closeness) -> str:
     share, kl = closeness.logits.share_star, max(closeness.likelihoods.kl, 0.0)
-    return f"the logits differ in {share:.2g} of their squares, the distributions by {kl:.2g} nats"
+    return f"the logits differ in {100 * share:.2g}% of their squares, the distributions by {kl:.2g} nats"
 
 
 def _failing(old: Conditions, new: Conditions) -> str:
