@@ -29,7 +29,7 @@ def fit(
     *,
     spread: float = 0.0,
     in_sample: dict[str, float] | None = None,
-    parameters: float = 0.0,
+    parameters: int = 0,
     null: Null = FAR_NULL,
     n: int = 1000,
 ) -> LatticeFit:
@@ -37,7 +37,14 @@ def fit(
     wobble = spread * np.array([1.0, -1.0] * 5)
     classes = {
         name: ClassFit(
-            name, MAPS[name], share + wobble, 0.0, (in_sample or u)[name], null, parameters
+            name,
+            MAPS[name],
+            share + wobble,
+            0.0,
+            (in_sample or u)[name],
+            (in_sample or u)[name],
+            null,
+            parameters,
         )
         for name, share in u.items()
     }
@@ -104,7 +111,7 @@ def test_an_excess_whose_interval_holds_the_tolerance_is_undecided():
     wobble = 0.01 * np.array([1.0, -1.0] * 5)
     orthogonal = made.classes["orthogonal"]
     made.classes["orthogonal"] = ClassFit(
-        "orthogonal", orthogonal.map, orthogonal.held_out + wobble, 0.0, 0.06, FAR_NULL, 0.0
+        "orthogonal", orthogonal.map, orthogonal.held_out + wobble, 0.0, 0.06, 0.06, FAR_NULL, 0
     )
     results = judge(made, RULE)
     assert results["orthogonal"].holds is None
@@ -158,7 +165,14 @@ def test_when_the_affine_class_surely_fails_nothing_inside_it_can_hold():
     # Identity is left open by a wide interval; it lies in the affine class, which is surely out.
     made = fit(all_at(0.3, 0.9, 0.9, 0.2))
     made.classes["identity"] = ClassFit(
-        "identity", MAPS["identity"], 0.3 + 0.4 * np.array([1.0, -1.0] * 5), 0.0, 0.3, FAR_NULL, 0.0
+        "identity",
+        MAPS["identity"],
+        0.3 + 0.4 * np.array([1.0, -1.0] * 5),
+        0.0,
+        0.3,
+        0.3,
+        FAR_NULL,
+        0,
     )
     results = judge(made, RULE)
     assert results["identity"].holds is None

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from samespace.diagnostics import Diagnostics, diagnose
 from samespace.errors import OptionError, TooFewRowsError
 from samespace.inference import Interval, Null
-from samespace.lattice import CLASSES, SMALLER, LatticeFit, fit_lattice
+from samespace.lattice import CLASSES, SMALLER, fit_lattice
 from samespace.measures.cca import cca
 from samespace.moments import Moments, refuse_second
 from samespace.representation import MINIMUM_ROWS, Pair, check_spread
@@ -41,29 +42,6 @@ class Settings:
     keep: int = 2048
     precision: str = "float64"
     seed: int = 0
-
-
-@dataclass(frozen=True)
-class Diagnostics:
-    """What to look at before believing the numbers.
-
-    ``condition_x`` is the largest eigenvalue of X's covariance over the smallest within its rank.
-    ``effective_rows_x`` is :math:`(\\sum_i |x_i|^2)^2 / \\sum_i |x_i|^4`: far below n, few rows carry the
-    variance.
-    """
-
-    rank_x: int
-    rank_y: int
-    condition_x: float
-    condition_y: float
-    ridge: float
-    rows_per_dimension: float
-    effective_rows_x: float
-    effective_rows_y: float
-    paired_by: str
-    unmatched_x: int
-    unmatched_y: int
-    warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,7 +265,7 @@ def compare(
         settings=Settings(
             tolerance, floor, level, moments.folds, reservoir.keep, moments.precision, seed
         ),
-        diagnostics=_diagnose(moments, fit),
+        diagnostics=diagnose(moments, fit),
         moments=moments,
         sample=Sample(reservoir.x, reservoir.y, reservoir.keys) if len(reservoir) else None,
     )
@@ -313,17 +291,17 @@ def _gather(
     precision: Precision,
     progress: Progress | None,
 ) -> Moments:
-    refuse_second(x, y)
+    refuse_second(x, y, on, groups)
     if not isinstance(x, Moments):
         if folds < 2:
             raise OptionError(f"folds={folds}; a held-out verdict needs at least 2.")
         pair = x if isinstance(x, Pair) else Pair.of(x, y, on=on, groups=groups, progress=progress)
-        return Moments.of(pair, folds=folds, keep=keep, precision=precision, progress=progress)
-    filled = sum(x.fold(k).n > 0 for k in range(x.folds))
+        x = Moments.of(pair, folds=folds, keep=keep, precision=precision, progress=progress)
+    filled = sum(x.fold_size(k) > 0 for k in range(x.folds))
     if filled < 2 or x.n < MINIMUM_ROWS:
         raise TooFewRowsError(
             f"Moments of {x.n} rows in {filled} non-empty folds; a held-out verdict needs "
-            f"at least {MINIMUM_ROWS} rows in at least 2 folds."
+            f"at least {MINIMUM_ROWS} rows in at least 2 folds (so of several groups, if rows are grouped)."
         )
     return x
 
@@ -333,54 +311,6 @@ def _names(moments: Moments, names: Sequence[str] | None) -> tuple[str, str]:
     if len(given) != 2:
         raise OptionError(f"names={names!r}; two are needed, for old and for new.")
     return str(given[0]), str(given[1])
-
-
-def _diagnose(moments: Moments, fit: LatticeFit) -> Diagnostics:
-    rank_x, condition_x = _rank(fit.values_x)
-    rank_y, condition_y = _rank(fit.values_y)
-    squares = np.array([fit.values_x.sum(), fit.values_y.sum()])
-    effective = (squares**2 / np.diag(moments.norm_products)).tolist()
-    return Diagnostics(
-        rank_x=rank_x,
-        rank_y=rank_y,
-        condition_x=condition_x,
-        condition_y=condition_y,
-        ridge=fit.ridge,
-        rows_per_dimension=moments.n / moments.d_x,
-        effective_rows_x=effective[0],
-        effective_rows_y=effective[1],
-        paired_by=moments.pairing.get("paired_by", "order"),
-        unmatched_x=moments.pairing.get("unmatched_x", 0),
-        unmatched_y=moments.pairing.get("unmatched_y", 0),
-        warnings=_warnings(moments, rank_x, rank_y, effective),
-    )
-
-
-def _rank(values: Float[Array, " d"]) -> tuple[int, float]:
-    """Numerical rank of a covariance, and its condition within that rank, from ascending eigenvalues."""
-    kept = values[values > values[-1] * len(values) * 8 * np.finfo(np.float64).eps]
-    return len(kept), float(kept[-1] / kept[0])
-
-
-def _warnings(
-    moments: Moments, rank_x: int, rank_y: int, effective: list[float]
-) -> tuple[str, ...]:
-    found = []
-    if moments.n < 5 * moments.d_x:
-        found.append(
-            f"{moments.n} rows for {moments.d_x} dimensions: an affine map of that many numbers is "
-            f"estimated loosely. {5 * moments.d_x} rows or more are better."
-        )
-    sides = zip("XY", (rank_x, rank_y), (moments.d_x, moments.d_y), effective, strict=True)
-    for side, rank, d, rows in sides:
-        if rank < min(d, moments.n - 1):
-            found.append(f"{side} varies in only {rank} of its {d} dimensions.")
-        if rows < moments.n / 10:
-            found.append(
-                f"few rows carry {side}'s variance (as if there were {rows:.0f} of {moments.n}): "
-                "look for outliers."
-            )
-    return tuple(found)
 
 
 def _class_to_dict(one: ClassResult) -> dict[str, Any]:

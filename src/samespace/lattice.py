@@ -44,15 +44,20 @@ _NULL_DRAWS = 5
 
 @dataclass(frozen=True, eq=False)
 class ClassFit:
-    """One class on these rows: the map fitted to all of them, and its squared errors."""
+    """One class on these rows: the map fitted to all of them, and its squared errors.
+
+    ``in_sample`` is the map's share on the rows it was fitted to; ``least`` that of the class's least-squares
+    member, which has no penalty and fits ``parameters`` numbers.
+    """
 
     name: str
     map: Map
     held_out: Float[Array, " k"]
     correction: float
     in_sample: float
+    least: float
     null: Null
-    parameters: float
+    parameters: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,8 +97,10 @@ def fit_lattice(moments: Moments, *, seed: int, progress: Progress | None = None
     whole = RidgePath.of(moments)
     values_y, vectors_y = np.linalg.eigh(moments.Syy)
     root_y = vectors_y * np.sqrt(np.maximum(values_y, 0.0) / moments.n)
+    # On the largest folds: one row alone has no other to be paired with.
+    largest = sorted(folds, key=lambda fold: -fold.test.n)
     draws = [
-        NullDraw(folds[i % len(folds)], np.random.default_rng([seed, i]))
+        NullDraw(largest[i % len(folds)], np.random.default_rng([seed, i]))
         for i in range(_NULL_DRAWS)
     ]
 
@@ -110,8 +117,9 @@ def fit_lattice(moments: Moments, *, seed: int, progress: Progress | None = None
             squared_error(moments, fitted)
             - float(np.mean([errors.everywhere[name] for errors in tested])),
             squared_error(moments, fitted) / total,
+            least_error(moments, fitted, whole) / total,
             Null.of([null[name] for null in nulls]),
-            parameters(name, whole, moments.d_y, ridge),
+            parameters(name, whole, moments.d_y),
         )
         for name, fitted in fit_classes(moments, whole, ridge).items()
     }
@@ -235,15 +243,21 @@ def share_per_dimension(
     return 1 - share
 
 
-def parameters(name: str, path: RidgePath, d_y: int, ridge: float) -> float:
-    """Free numbers that a class fits; for a ridge its effective degrees of freedom."""
-    d_x = len(path.values)
+def least_error(moments: Moments, fitted: Map, path: RidgePath) -> float:
+    """Smallest squared error that any map of the class has on these rows; a ridge leaves more."""
+    if not isinstance(fitted, Affine):
+        return squared_error(moments, fitted)
+    return max(float(np.trace(moments.Syy)) - path.explained(), 0.0)
+
+
+def parameters(name: str, path: RidgePath, d_y: int) -> int:
+    """Free numbers that the least-squares member of a class fits."""
     if name == "affine":
-        return d_y * (1 + float(np.sum(path.values * path.shrinkage(ridge))))
+        return d_y * (1 + path.rank)
     if name == "orthogonal":
-        small, large = sorted((d_x, d_y))
-        return large * small - small * (small + 1) / 2 + 1 + d_y
-    return 2.0 * d_y if name == "permutation" else 0.0
+        small, large = sorted((len(path.values), d_y))
+        return large * small - small * (small + 1) // 2 + 1 + d_y
+    return 2 * d_y if name == "permutation" else 0
 
 
 def null_shares(

@@ -102,11 +102,8 @@ class Moments:
         precision: Precision = "float64",
         progress: Progress | None = None,
     ) -> Moments:
-        """Moments of two representations (arrays, paths, ...) or of a :class:`Pair`, in one pass.
-
-        ``on`` and ``groups`` say how rows are paired and which are kin: see :meth:`Pair.of`.
-        """
-        refuse_second(x, y)
+        """Moments of two representations or of a :class:`Pair`; ``on`` and ``groups`` as in its ``of``."""
+        refuse_second(x, y, on, groups)
         if isinstance(x, Moments):
             return x
         pair = x if isinstance(x, Pair) else Pair.of(x, y, on=on, groups=groups, minimum=1)
@@ -353,8 +350,9 @@ class Moments:
             self._repivot_at = 2 * max(self._rows_seen, X.shape[0])
             self._move_pivot(X, Y)
         kind = HostAccumulator if isinstance(X, np.ndarray) else DeviceAccumulator
-        if type(self._accumulator) is not kind:
+        if self._accumulator is not None and type(self._accumulator) is not kind:
             self._all_grams()  # batches moved between host and device: bank what the other one holds
+        if self._accumulator is None:
             like = {} if kind is HostAccumulator else {"like": X}
             self._accumulator = kind(
                 self._pivot, self.d_x, folds=self.folds, precision=self.precision, **like
@@ -386,12 +384,12 @@ class Moments:
             self.reservoir = self.reservoir + fresh
 
 
-def refuse_second(x: Any, y: Any) -> None:
-    """Raise OptionError for a second side beside Moments or a Pair, which hold both."""
-    if y is not None and isinstance(x, Moments | Pair):
+def refuse_second(x: Any, *rest: Any) -> None:
+    """Raise OptionError for a second side, ids or groups beside Moments or a Pair, which are paired."""
+    if isinstance(x, Moments | Pair) and any(each is not None for each in rest):
         raise OptionError(
-            f"{type(x).__name__} already holds both sides, so a second argument has no place; "
-            "write either f(moments) or f(X, Y)."
+            f"{type(x).__name__} already holds both sides, paired, so y, on and groups have no place; "
+            "write f(moments), or f(X, Y) with them."
         )
 
 

@@ -128,10 +128,13 @@ def _shares(fit: LatticeFit, name: str, rule: Rule) -> _Shares:
 
 
 def _corrected(fit: LatticeFit, name: str) -> float | None:
-    """In-sample share times N / (N - p): unbiased for least squares with p numbers fitted to N values."""
+    """In-sample share times N / (N - p): unbiased for least squares with p numbers fitted to N values.
+
+    Of least squares, not of the ridge: what a penalty leaves in sample says nothing of what is possible.
+    """
     one = fit.classes[name]
     spare = 1 - one.parameters / fit.values
-    return one.in_sample / spare if spare > 0 else None
+    return one.least / spare if spare > 0 else None
 
 
 def _judge_class(fit: LatticeFit, name: str, affine: _Shares, rule: Rule) -> ClassResult:
@@ -147,9 +150,11 @@ def _judge_class(fit: LatticeFit, name: str, affine: _Shares, rule: Rule) -> Cla
     slack = interval.half_width
     floor = 1 - rule.floor
     optimistic = mine.optimistic
-    # Excess of this class over the affine optimum: at most `worst`, at least `best`.
+    # Excess of this class over the affine optimum: at most `worst`, at least `best`; and since no share is
+    # negative, at most the class's own share, which may be sure where the affine map is estimated loosely.
     reference = affine.optimistic if affine.optimistic is not None else 0.0
     worst = u - min(reference, affine.held_out.estimate) + excess.interval.half_width
+    worst = min(worst, interval.high)
     least = min(u, optimistic if optimistic is not None else 0.0)
     best = least - affine.held_out.estimate - excess.interval.half_width
 

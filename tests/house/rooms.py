@@ -13,7 +13,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("representation", "sources"),  # the gate
     ("lifted", "reservoir", "accumulate", "batch", "moments"),
     ("maps", "measures"),
-    ("inference", "lattice", "verdict"),
+    ("inference", "lattice", "verdict", "diagnostics"),
     ("compare",),
     ("theory",),
     ("family",),
