@@ -103,7 +103,7 @@ def test_single_precision_products_are_centred_before_they_are_rounded(rows):
 
 def test_rows_beyond_one_block_are_worked_through(rows, monkeypatch):
     X, Y, fold = rows
-    monkeypatch.setattr(accumulate, "_BLOCK_BYTES", 1)
+    monkeypatch.setattr(accumulate, "_PENDING_BYTES", 1)
     X, Y, fold = (np.concatenate([part] * 8) for part in (X, Y, fold))
     sums = host(pivot_of(X, Y))
     assert max(np.bincount(fold)) > 256
