@@ -139,6 +139,12 @@ def test_a_truncated_npy_file(tmp_path, kept):
         Representation.of(path)
 
 
+def test_a_text_named_npy(tmp_path):
+    (tmp_path / "x.npy").write_bytes(b"\x93NUMPY\x01\x00\x04\x00oops")
+    with pytest.raises(FormatError, match=r"is not a readable \.npy file"):
+        Representation.of(tmp_path / "x.npy")
+
+
 def test_a_vector_in_a_file(tmp_path):
     with pytest.raises(ShapeError, match=r"x\.npy has 1 dimensions"):
         Representation.of(save(tmp_path / "x.npy", np.ones(10)))

@@ -41,7 +41,7 @@ UNPACK = "Write np.save('x.npy', np.load('x.npz')['name'])."
 
 
 def _what_is_wrong(message: str) -> str:
-    if "pickle" in message or "object" in message.lower():
+    if "pickle" in message or "Python objects" in message:
         return (
             "is a pickle or holds Python objects, which is never loaded because it can run any code. "
             "Write np.save('x.npy', np.stack(rows).astype('float32'))."
