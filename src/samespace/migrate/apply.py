@@ -16,7 +16,6 @@ from samespace.errors import (
     NotFiniteError,
     OptionError,
     OutputError,
-    SamespaceError,
     ShapeError,
 )
 from samespace.maps import Map
@@ -131,8 +130,6 @@ def apply(
         else:
             rows, resumed, dropped = work.write_folder(Path(source), files, output, progress)
     except OSError as error:
-        if isinstance(error, SamespaceError):
-            raise
         raise OutputError(
             f"writing {output} stopped ({error}). What is done is kept; run the same command to go on."
         ) from error
