@@ -290,6 +290,14 @@ class TestRepresentation:
         pair = Pair.of(X, path)
         assert (pair.x.name, pair.y.name) == ("old", str(path))
 
+    def test_reprs_are_cheap_and_say_what_matters(self, X):
+        assert repr(Representation.of(X)) == "Representation('array', n=300, d=4, dtype='float32')"
+        assert repr(Pair.of(X, X)) == "Pair('old', 'new', n=300, paired_by='order')"
+
+    def test_ids_of_files_without_any_are_none(self, tmp_path, X):
+        as_parquet(X, np.arange(N), tmp_path, "old")
+        assert Representation.of(tmp_path / "old.parquet").ids is None
+
     def test_ids_are_none_without_any(self, X):
         r = Representation.of(X)
         assert r.ids is None
@@ -323,6 +331,9 @@ class TestKeys:
 
     def test_negative_integers_have_keys_of_their_own(self):
         assert len(set(hash_ids(np.array([-1, 0, 1])).tolist())) == 3
+
+    def test_python_integers_in_an_object_array_are_integers(self):
+        np.testing.assert_array_equal(hash_ids(np.array([3, 5], object)), [3, 5])
 
     def test_tensors_are_ids_too(self):
         torch = pytest.importorskip("torch", reason="needs torch, an optional library")

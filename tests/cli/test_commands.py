@@ -281,12 +281,21 @@ class TestErrors:
         run("compare", "gone.npy", "new.npy", "-v")
         assert "Traceback" not in run("compare", "gone.npy", "new.npy").stderr
 
-    def test_errors_of_the_system_are_one_line_too(self, files):
-        (files / "old.npy").unlink()
-        (files / "old.npy").symlink_to("/proc/self/mem")
-        result = run("compare", "old.npy", "new.npy")
-        assert result.exit_code == 2
-        assert result.stderr.startswith("error: ")
+    @pytest.mark.parametrize(
+        ("error", "code", "said"),
+        [(PermissionError(13, "not yours"), 2, "error: "), (BrokenPipeError(32, "gone"), 1, "")],
+    )
+    def test_errors_of_the_system_have_no_traceback_either(
+        self, files, monkeypatch, error, code, said
+    ):
+        def fail(*arguments, **options):
+            raise error
+
+        monkeypatch.setattr("samespace.moments.Moments.save", fail)
+        result = run("compare", "old.npy", "new.npy", "--save-moments", "m.safetensors")
+        assert result.exit_code == code
+        assert result.stderr.startswith(said)
+        assert "Traceback" not in result.stderr
 
     def test_ctrl_c_is_130(self, files, monkeypatch):
         def interrupted(*arguments, **options):

@@ -98,6 +98,7 @@ class TestScores:
 
     def test_a_perfect_ranking_scores_one(self):
         found = self.score([[3, 1]], ks=(2,))
+        assert repr(found).startswith("Retrieval(recall@2=1.0000, ndcg")
         assert (found.recall[2], found.ndcg, found.mrr) == (1.0, 1.0, 1.0)
 
     def test_nothing_found_scores_zero(self, rng):

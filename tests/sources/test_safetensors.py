@@ -105,6 +105,15 @@ def test_a_file_cut_in_its_data(tmp_path):
         Representation.of(path)
 
 
+def test_a_header_that_contradicts_itself(tmp_path):
+    header = {"x": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 16]}}
+    path = write(tmp_path / "x.safetensors", header, bytes(16))
+    with pytest.raises(
+        FormatError, match=r"'x' of shape \[2, 3\] and type F32 cannot have 16 bytes"
+    ):
+        Representation.of(path)
+
+
 @pytest.mark.parametrize("header", [[1, 2], {"x": {}}, {"x": 3}])
 def test_a_header_that_is_not_the_formats(tmp_path, header):
     path = write(tmp_path / "x.safetensors", header)

@@ -58,6 +58,8 @@ def test_a_lance_dataset_streams_with_its_ids(tmp_path, lance, rng):
     r = Representation.of(tmp_path / "x.lance", id_column="id")
     np.testing.assert_array_equal(np.concatenate(list(r.batches(7, start=3))), X[3:])
     np.testing.assert_array_equal(r.ids, np.arange(50))
+    assert r.has_ids
+    assert r.source.beside == ("id",)
     assert (r.n, r.d, r.dtype) == (50, 4, "float32")
 
 
