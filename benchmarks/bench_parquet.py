@@ -70,7 +70,9 @@ def measure(folder: Path, gigabytes: float, width: int) -> dict[str, Any]:
     )
     passed = json.loads(asked.stdout)
     seconds = passed["seconds"]
-    print(f"  {gigabytes:g} GB: reading {read:.1f} s, products {multiplied:.1f} s, pass {seconds:.1f} s")
+    print(
+        f"  {gigabytes:g} GB: reading {read:.1f} s, products {multiplied:.1f} s, pass {seconds:.1f} s"
+    )
     return passed | {
         "reading_alone": read,
         "products_alone": multiplied,
