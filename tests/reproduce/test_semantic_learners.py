@@ -11,7 +11,7 @@ from samespace.reproduce import available, find, make
 from samespace.reproduce.record import Record
 from samespace.reproduce.semantic_learners import summarise, verdicts
 
-FIGURES = ("fig2a", "fig2b", "fig4", "fig5", "fig6", "fig7", "fig8")
+FIGURES = ("fig2a", "fig2b", "fig4", "fig5", "fig6", "fig7", "fig8", "misalignment")
 
 
 def test_every_figure_of_the_issue_is_registered_at_three_scales():

@@ -11,6 +11,7 @@ from samespace.errors import OptionError, TooFewRowsError
 from samespace.theory.alignment import alignment
 from samespace.theory.occurrences import Occurrences
 from samespace.worlds.modular import CModAdd, ModAdd
+from tests.tolerances import atol
 
 
 def exact(world):
@@ -98,3 +99,12 @@ def test_what_cannot_be_meant_is_refused():
     other = Occurrences.of(["x", "y"], ["p", "p"], ["0", "1"])
     with pytest.raises(TooFewRowsError, match="they share 0 of 16 and 2"):
         alignment(seen, other)
+
+
+def test_aligned_data_are_seldom_called_not_aligned():
+    verdicts = [
+        alignment(drawn(CModAdd(), 4000, seed=s), drawn(ModAdd(), 4000, seed=100 + s)).verdict
+        for s in range(60)
+    ]
+    share = verdicts.count("not aligned") / 60
+    assert share < 0.05 + atol("statistical", standard_error=np.sqrt(0.05 * 0.95 / 60))

@@ -21,6 +21,7 @@ import numpy as np
 
 from samespace.errors import OptionError, TooFewRowsError
 from samespace.theory.equivalence import DIFFERENT, EQUIVALENT, Equivalence, equivalence
+from samespace.theory.false_discovery import benjamini_hochberg
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
@@ -139,7 +140,8 @@ def alignment(
     downstream
         Symbols in contexts, with labels.
     margin, level, reach
-        As for `equivalence`.
+        As for `equivalence`. Two aligned data sets are called not aligned in at most a share `level` of
+        samples, as far as the pairs equivalent in one of them are found rightly.
 
     Notes
     -----
@@ -219,19 +221,37 @@ class _Pairs:
 
 
 def _pairs(contrastive: Equivalence, downstream: Equivalence) -> _Pairs:
-    left, right = contrastive.relation, downstream.relation
     comparable = (contrastive.pairs.shared > 0) & (downstream.pairs.shared > 0)
-    rows = np.flatnonzero(comparable & ((left == EQUIVALENT) | (right == EQUIVALENT)))
-    left, right = left[rows], right[rows]
+    left, right = (one.relation == EQUIVALENT for one in (contrastive, downstream))
+    missed = comparable & right & ~left
+    confused = comparable & left & ~right
+    missed[missed] = _told_apart(contrastive, missed, comparable & right)
+    confused[confused] = _told_apart(downstream, confused, comparable & left)
+    rows = np.flatnonzero(comparable & (left | right))
     farther = np.maximum(contrastive.pairs.distance[rows], downstream.pairs.distance[rows])
     return _Pairs(
         first=contrastive.pairs.first[rows],
         second=contrastive.pairs.second[rows],
-        kept=(left == EQUIVALENT) & (right == EQUIVALENT),
-        missed=(left == DIFFERENT) & (right == EQUIVALENT),
-        confused=(left == EQUIVALENT) & (right == DIFFERENT),
+        kept=(left & right)[rows],
+        missed=missed[rows],
+        confused=confused[rows],
         farther=np.clip(farther, 0.0, 1.0),
     )
+
+
+def _told_apart(
+    data: Equivalence, asked: Bool[Array, " pairs"], family: Bool[Array, " pairs"]
+) -> Bool[Array, " asked"]:
+    """Tell which of the pairs asked for differ, among all pairs that are equivalent in the other data set.
+
+    The false discovery rate is controlled within this family, not among all pairs: the many pairs that
+    differ for good would allow some of these few to be called different by chance, and one is enough to
+    call two data sets not aligned. Half the level is for each of the two ways to break alignment.
+    """
+    if data.exact:
+        return data.relation[asked] == DIFFERENT
+    p = data.pairs.p_equal[asked]
+    return benjamini_hochberg(p, level=data.level / 2, tests=int(family.sum()))
 
 
 def _judged(

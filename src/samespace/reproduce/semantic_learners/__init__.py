@@ -1,4 +1,4 @@
-"""Figures 2 and 4 to 8 of "Contrastive learners are semantic learners".
+"""Figures 2 and 4 to 8 of "Contrastive learners are semantic learners", and a study of misalignment.
 
 A population of symbol tables is trained on CModAdd, the distances between symbols within and between
 equivalence classes are followed, and classifiers of ModAdd start from the symbols or at random. A figure is
@@ -16,7 +16,7 @@ import numpy as np
 
 from samespace.reproduce.record import Record
 from samespace.reproduce.registry import Context, Piece, Reproduction, Settings, register
-from samespace.reproduce.semantic_learners import verdicts
+from samespace.reproduce.semantic_learners import misalignment, verdicts
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
@@ -261,3 +261,25 @@ for _figure, (_claim, _changes) in _FIGURES.items():
             draw=draw,
         )
     )
+
+_CONCENTRATIONS = {
+    "smoke": (None, 0.9),
+    "small": (None, 0.05, 0.1, 0.2, 0.4, 0.9),
+    "paper": (None, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.9),
+}
+
+register(
+    Reproduction(
+        paper=PAPER,
+        figure="misalignment",
+        claim="the better two data sets are aligned, the more pre-training gains (not in the paper)",
+        scales={
+            name: {**_COMMON, "classify": True, **scale, "concentrations": _CONCENTRATIONS[name]}
+            for name, scale in _SCALES.items()
+        },
+        pieces=misalignment.pieces,
+        run=run,
+        summarise=misalignment.summarise,
+        draw=misalignment.draw,
+    )
+)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # Dark purple and light orange differ in lightness as well as in hue, and the second is dashed: the
 # figures read the same in grey.
 PURPLE, ORANGE, INK = "#4a1a73", "#e8912d", "#3b3b3b"
-_STYLE: Any = {
+STYLE: Any = {
     "font.family": "sans-serif",
     "font.size": 9,
     "axes.spines.top": False,
@@ -38,7 +38,7 @@ def draw_figure(summary: Mapping[str, Any], path: Path) -> None:
 
     curves = summary["values"]["curves"]
     panels = 2 if "accuracy" in curves else 1
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure = Figure(figsize=(3.9 * panels, 2.9), layout="constrained")
         axes = figure.subplots(1, panels, squeeze=False)
         _distances(axes[0, 0], curves)
@@ -103,4 +103,3 @@ def _half_width(accuracy: Float[Array, "evaluations models"]) -> Float[Array, " 
     if models < 2:
         return np.zeros(len(accuracy))
     return special.stdtrit(models - 1, 0.975) * accuracy.std(axis=1, ddof=1) / np.sqrt(models)
-
