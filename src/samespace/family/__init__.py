@@ -8,6 +8,7 @@ from samespace.family.bias import absorb_bias
 from samespace.family.canonical import Canonical, CanonicalModel, PerSample, from_arrays
 from samespace.family.compare_models import ModelComparison, compare_models
 from samespace.family.joint import JointClass
+from samespace.family.layers import LayerAgreement, layer_agreement
 from samespace.family.membership import Membership, membership
 from samespace.family.modules import from_modules
 from samespace.family.pretrained import from_pretrained
@@ -32,6 +33,7 @@ __all__ = [
     "Canonical",
     "CanonicalModel",
     "JointClass",
+    "LayerAgreement",
     "Membership",
     "ModelComparison",
     "PerSample",
@@ -44,6 +46,7 @@ __all__ = [
     "from_arrays",
     "from_modules",
     "from_pretrained",
+    "layer_agreement",
     "masked_lm",
     "membership",
     "n_pair",
