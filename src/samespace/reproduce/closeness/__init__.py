@@ -23,7 +23,7 @@ CONDITIONS: dict[str, dict[str, Any]] = {
     "sectors-wide": {"world": "sectors", "classes": 18, "widths": [128, 128]},
     "sectors-narrow": {"world": "sectors", "classes": 18, "widths": [16, 16]},
 }
-SHARED = {"noise": 3, "sd": 3.0, "dim": 2, "batch": 256, "learning_rate": 2e-3, "sharpness": 3.0}
+SHARED = {"noise": 3, "sd": 3.0, "dim": 2, "batch": 256, "learning_rate": 1e-3, "sharpness": 3.0}
 
 
 def pieces(settings: Settings) -> list[Piece]:
@@ -40,8 +40,8 @@ register(
         claim="d_SVD stays below 2 d_LLV^2 at every stage of training, and divergence alone bounds nothing.",
         scales={
             "smoke": {"steps": 200, "pairs": 1, "every": 100, "held_out": 256},
-            "small": {"steps": 6_000, "pairs": 4, "every": 250, "held_out": 2048},
-            "paper": {"steps": 60_000, "pairs": 10, "every": 1_000, "held_out": 8192},
+            "small": {"steps": 4_000, "pairs": 3, "every": 200, "held_out": 2048},
+            "paper": {"steps": 20_000, "pairs": 5, "every": 200, "held_out": 4096},
         },
         pieces=pieces,
         run=run,

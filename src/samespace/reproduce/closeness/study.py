@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from samespace.reproduce.registry import Context, Piece
 
 MEASURES = (
+    "t1",
+    "t2",
     "llv",
     "llv_low",
     "llv_high",
@@ -24,6 +26,7 @@ MEASURES = (
     "svd",
     "svd_low",
     "svd_high",
+    "svd_g",
     "unexplained_odds",
     "affine_error",
     "kl",
@@ -110,16 +113,20 @@ def _pair(
     observed: Array,
 ) -> dict[str, float]:
     models = ModelPair.of(f, g, f_star, g_star, observed=observed)
-    llv, svd, gap = d_llv(models), d_svd(models), models.likelihoods
+    llv, gap = d_llv(models), models.likelihoods
+    svd, svd_g = d_svd(models), d_svd(models, of="g")
     losses = np.array([gap.loss, gap.loss_star], dtype=np.float64)
     return {
-        "llv": llv.t1,
+        "t1": llv.t1,
+        "t2": llv.t2,
+        "llv": llv.value,
         "llv_low": llv.low or 0.0,
         "llv_high": llv.high or 0.0,
         "log_odds_gap": llv.log_odds_gap_f,
         "svd": svd.value,
         "svd_low": svd.low or 0.0,
         "svd_high": svd.high or 0.0,
+        "svd_g": svd_g.value,
         "unexplained_odds": svd.unexplained,
         "affine_error": affine_error(f, f_star),
         "kl": gap.kl,
