@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -71,6 +72,18 @@ def test_resumes_after_a_failure_and_repeats_nothing(tmp_path):
     make(squares(fails_once), scale="smoke", folder=tmp_path)
     assert ran == ["seed0", "seed1", "seed1", "seed2"]
     assert not list(tmp_path.rglob(".seed*"))
+
+
+def test_a_piece_is_told_where_the_users_data_lie(tmp_path):
+    told = []
+
+    def looks(piece, context):
+        told.append(context.data)
+        return square(piece, context)
+
+    make(squares(looks, seeds=1), scale="smoke", folder=tmp_path / "silent")
+    make(squares(looks, seeds=1), scale="smoke", folder=tmp_path / "named", data="some/text")
+    assert told == [None, Path("some/text")]
 
 
 def test_other_settings_are_run_again(tmp_path):

@@ -33,6 +33,12 @@ def reproduce(
         str,
         typer.Option("--only", metavar="PATTERN", help="Make only the pieces of these names."),
     ] = "*",
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data", metavar="PATH", help="Data that are not shipped, for figures that need some."
+        ),
+    ] = None,
     out: Annotated[
         Path, typer.Option("--out", metavar="DIR", help="Where the records of all papers go.")
     ] = Path("reproductions"),
@@ -61,7 +67,13 @@ def reproduce(
     found = room.find(paper, figure)
     with reporting(unit="steps") as progress:
         summary = room.make(
-            found, scale=scale, folder=out, device=device, only=only, progress=progress
+            found,
+            scale=scale,
+            folder=out,
+            device=device,
+            only=only,
+            data=data,
+            progress=progress,
         )
     show(_as_json(summary) if json else "\n".join(_table(summary)))
     say(f"records and summary are in {out / paper.replace('-', '_') / 'results'}")

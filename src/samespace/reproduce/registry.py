@@ -30,11 +30,21 @@ class Piece:
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
-    """Where and how a piece runs; nothing here may change its result beyond rounding."""
+    """Where and how a piece runs; nothing here may change its result beyond rounding.
+
+    Attributes
+    ----------
+    device, workspace, progress
+        The device to compute on, a folder of the piece's own, and whom to tell how far it is.
+    data
+        Where the user keeps data that the package does not ship, None if nothing was said. A piece that
+        reads them records their fingerprint, since other data give other results.
+    """
 
     device: str
     workspace: Path
     progress: Progress | None = None
+    data: Path | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,11 +24,13 @@ def make(
     folder: Path | str = "reproductions",
     device: str = "cpu",
     only: str = "*",
+    data: Path | str | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Run every piece that has no record yet, then summarise; safe to kill and to repeat.
 
-    `only` is a pattern of piece names, such as ``"row01-*"``, to make a reproduction part by part.
+    `only` is a pattern of piece names, such as ``"row01-*"``, to make a reproduction part by part; `data`
+    is where data lie that the package does not ship.
     """
     pieces = _matching(reproduction, scale, only)
     results = _results(reproduction, folder)
@@ -37,7 +39,13 @@ def make(
             progress("pieces", done, len(pieces))
         path = results / reproduction.figure / scale / f"{piece.name}.json"
         if not _is_done(path, piece):
-            _run(reproduction, piece, scale, path, device, progress)
+            context = Context(
+                device=device,
+                workspace=_workspace(path, piece),
+                progress=progress,
+                data=None if data is None else Path(data),
+            )
+            _run(reproduction, piece, scale, path, context)
     if progress is not None:
         progress("pieces", len(pieces), len(pieces))
     return summarise(reproduction, scale=scale, folder=folder)
@@ -97,13 +105,11 @@ def _run(
     piece: Piece,
     scale: str,
     path: Path,
-    device: str,
-    progress: Progress | None,
+    context: Context,
 ) -> None:
-    workspace = _workspace(path, piece)
-    workspace.mkdir(parents=True, exist_ok=True)
+    context.workspace.mkdir(parents=True, exist_ok=True)
     begun = time.perf_counter()
-    values = reproduction.run(piece, Context(device=device, workspace=workspace, progress=progress))
+    values = reproduction.run(piece, context)
     Record(
         paper=reproduction.paper,
         figure=reproduction.figure,
@@ -112,12 +118,12 @@ def _run(
         settings=plain(piece.settings),
         values=plain(values),
         seconds=round(time.perf_counter() - begun, 3),
-        device=device,
-        machine=record.machine(device),
+        device=context.device,
+        machine=record.machine(context.device),
         versions=record.versions(),
         commit=record.commit(),
     ).write(path)
-    shutil.rmtree(workspace)
+    shutil.rmtree(context.workspace)
 
 
 def _head(
