@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
+import time
 
 import pytest
 import torch
@@ -15,6 +18,7 @@ from samespace.learn.encoders import Classifier, Members, StackedMLP
 from samespace.learn.streams import LoaderStream, WorldStream
 from samespace.learn.training import Recipe, train
 from samespace.worlds.radial import RadialWorld
+from tests.learn.killed import fit as fit_killed
 
 WORLD = RadialWorld(classes=5, noise=2)
 RECIPE = Recipe(steps=12, learning_rate=3e-3, schedule="cosine", warmup=3)
@@ -91,6 +95,21 @@ def test_a_kill_at_any_moment_changes_nothing(tmp_path, killed_at):
     assert_same(repeated, weights(whole))
     assert again == history
     assert [p.name for p in tmp_path.iterdir()] == ["checkpoint.pt"]
+
+
+def test_a_killed_process_is_taken_up_exactly(tmp_path):
+    path, steps = tmp_path / "checkpoint.pt", 1000
+    child = subprocess.Popen([sys.executable, "-m", "tests.learn.killed", path, str(steps)])
+    try:
+        while not path.exists() and child.poll() is None:
+            time.sleep(0.01)
+        time.sleep(0.1)
+    finally:
+        child.kill()  # SIGKILL: nothing is cleaned up
+        child.wait()
+    reached = torch.load(path, weights_only=True)["state"]["step"]
+    assert 0 < reached < steps
+    assert_same(fit_killed(path, steps), weights(fit_killed(None, steps)))
 
 
 def test_dropout_of_a_users_module_resumes_too(tmp_path):
@@ -193,3 +212,28 @@ def test_errors_say_what_to_do(tmp_path):
         LoaderStream(DataLoader([1, 2]), seed=0)
     with pytest.raises(OptionError, match="no batch in a whole epoch"):
         LoaderStream(DataLoader([], generator=torch.Generator()), seed=0).next()
+
+
+@pytest.mark.parametrize("killed_at", [2, 3, 4, 7])
+def test_batches_drawn_ahead_resume_too(tmp_path, killed_at):
+    def go(ahead=3, **options):
+        model, _ = population([0, 1])
+        draws = [lambda generator: WORLD.labelled(16 * ahead, generator)] * 2
+        train(model, WorldStream(draws, [0, 1], ahead=ahead), loss, RECIPE, **options)
+        return model
+
+    def kill(stage, done, total):
+        if done == killed_at:
+            raise KeyboardInterrupt
+
+    whole = go()
+    with pytest.raises(KeyboardInterrupt):
+        go(checkpoint=tmp_path / "c", seconds=0.0, progress=kill)
+    assert_same(go(checkpoint=tmp_path / "c"), weights(whole))
+
+
+def test_batches_drawn_ahead_are_the_drawn_rows_in_turn():
+    stream = WorldStream([lambda g: WORLD.labelled(6, g)] * 2, [0, 5], ahead=3)
+    [whole] = [WorldStream([lambda g: WORLD.labelled(6, g)] * 2, [0, 5]).next()]
+    rows = torch.cat([stream.next().x for _ in range(3)], dim=1)
+    assert torch.equal(rows, whole.x)

@@ -11,12 +11,14 @@ import torch
 from torch import nn
 
 from samespace.errors import OptionError
+from samespace.learn.wide_layers import wide_layers
 
 if TYPE_CHECKING:
     from jaxtyping import Float
     from torch import Tensor
 
 Initial = Literal["torch", "he"]
+Precision = Literal["float32", "bfloat16"]
 
 
 class StackedLinear(nn.Module):
@@ -64,6 +66,9 @@ class StackedMLP(nn.Module):
         How weights start, see `StackedLinear`. From "torch", a deep encoder's outputs hardly vary with
         its inputs, and a contrastive loss has to find the latents one after the other from there;
         "he" starts them apart.
+    precision
+        What hidden layers multiply while training, see `wide_layers`; the first and the last layer, and
+        every layer in evaluation mode, stay in float32.
 
     Examples
     --------
@@ -80,8 +85,11 @@ class StackedMLP(nn.Module):
         slope: float = 0.01,
         head: nn.Module | None = None,
         initial: Initial = "torch",
+        precision: Precision = "float32",
     ) -> None:
         super().__init__()
+        if precision not in ("float32", "bfloat16"):
+            raise OptionError(f"Layers multiply 'float32' or 'bfloat16'; got {precision=}.")
         if initial not in ("torch", "he"):
             raise OptionError(f"Weights start as by 'torch' or 'he'; got initial={initial!r}.")
         if not seeds or len(widths) < 2:
@@ -90,17 +98,23 @@ class StackedMLP(nn.Module):
                 f"{len(seeds)} seeds and widths {list(widths)}."
             )
         generators = generators_of(seeds)
-        self.layers = nn.ModuleList(
+        layers = [
             StackedLinear(generators, d_in, d_out, initial=initial)
             for d_in, d_out in pairwise(widths)
-        )
-        self.slope = slope
+        ]
+        self.layers: Sequence[StackedLinear] = nn.ModuleList(layers)  # type: ignore[assignment]
+        self.slope, self.precision = slope, precision
         self.head = head if head is not None else nn.Identity()
 
     def forward(self, x: Float[Tensor, "k n d_in"]) -> Float[Tensor, "k n d_out"]:
-        for layer in self.layers[:-1]:
-            x = nn.functional.leaky_relu(layer(x), self.slope)
-        return self.head(self.layers[-1](x))
+        *hidden, last = self.layers
+        if self.precision == "bfloat16" and self.training and len(hidden) > 1:
+            x = nn.functional.leaky_relu(hidden.pop(0)(x), self.slope)
+            x = wide_layers(x, [(one.weight, one.bias) for one in hidden], slope=self.slope)
+        else:
+            for layer in hidden:
+                x = nn.functional.leaky_relu(layer(x), self.slope)
+        return self.head(last(x))
 
 
 class SphereHead(nn.Module):

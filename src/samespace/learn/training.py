@@ -7,17 +7,17 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from torch import nn
 
 from samespace.errors import NotFiniteError, OptionError
 from samespace.learn import checkpoint as checkpoints
+from samespace.learn.steps import CapturedStep, EagerStep, Loss
 from samespace.learn.streams import Stream
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
     from torch import Tensor
 
 Progress = Callable[[str, int, int], None]
@@ -57,13 +57,20 @@ class Recipe:
         return self.learning_rate * 0.5 * (1.0 + math.cos(math.pi * done))
 
     def optimiser_of(self, model: nn.Module) -> torch.optim.Optimizer:
-        """Make the optimiser: elementwise, so that members stacked together never meet in it."""
+        """Make the optimiser: elementwise, so that members stacked together never meet in it.
+
+        On a GPU its whole state lives there, the rate too, so that a captured step can read it.
+        """
         kind = torch.optim.AdamW if self.optimiser == "adamw" else torch.optim.Adam
+        device = next(model.parameters()).device
+        on_gpu = device.type == "cuda"
         return kind(
             model.parameters(),
-            lr=self.learning_rate,
+            lr=torch.tensor(self.learning_rate, device=device) if on_gpu else self.learning_rate,
             betas=self.betas,
             weight_decay=self.weight_decay,
+            fused=on_gpu,
+            capturable=on_gpu,
         )
 
 
@@ -85,7 +92,7 @@ class History:
 def train(
     model: nn.Module,
     stream: Stream,
-    loss: Callable[[nn.Module, Any], Float[Tensor, " k"]],
+    loss: Loss,
     recipe: Recipe,
     *,
     evaluate: Callable[[nn.Module], Scores] | None = None,
@@ -93,6 +100,7 @@ def train(
     stop: Callable[[Scores], bool] | None = None,
     checkpoint: Path | None = None,
     seconds: float = 30.0,
+    captured: bool = False,
     progress: Progress | None = None,
 ) -> History:
     """Train every member of the model in place on its own loss, and return what was seen.
@@ -119,6 +127,9 @@ def train(
         device ends at bit-identical weights, whenever it was killed.
     seconds
         Least time between two checkpoints.
+    captured
+        On a GPU, record the whole step once as a CUDA graph and replay it: for small models, whose
+        launches cost more than their arithmetic. The loss must not look at a number on the host.
     progress
         Called as progress("training: " and the members' latest scores, steps done, steps in all).
 
@@ -127,13 +138,13 @@ def train(
     An unfinished checkpoint of other settings is an error, not an overwrite. The file is left in
     place at the end, so that a repeated call returns at once.
     """
-    run = _Run(model, stream, recipe)
+    run = _Run(model, stream, recipe, loss, captured=captured)
     if checkpoint is not None:
         run.resume(checkpoint)
     every = every if every is not None else recipe.steps
     saved_at = time.monotonic()
     while run.step < recipe.steps and not run.stopped:
-        run.advance(loss)
+        run.advance()
         if run.step % every == 0 or run.step == recipe.steps:
             scores = _scores(model, evaluate)
             run.record(scores)
@@ -150,24 +161,23 @@ def train(
 class _Run:
     """The whole state of a training: everything that its next step depends on."""
 
-    def __init__(self, model: nn.Module, stream: Stream, recipe: Recipe) -> None:
+    def __init__(
+        self, model: nn.Module, stream: Stream, recipe: Recipe, loss: Loss, *, captured: bool
+    ) -> None:
         self.model, self.stream, self.recipe = model, stream, recipe
         self.optimiser = recipe.optimiser_of(model)
         self.device = next(model.parameters()).device
+        kind = CapturedStep if captured else EagerStep
+        self.take = kind(model, self.optimiser, loss)
         self.step, self.stopped, self.history = 0, False, History()
         self._sum: Tensor | None = None
         self._since = 0
 
-    def advance(self, loss: Callable[[nn.Module, Any], Tensor]) -> None:
+    def advance(self) -> None:
         """Take one step on the next batch."""
-        for group in self.optimiser.param_groups:
-            group["lr"] = self.recipe.rate(self.step)
-        losses = loss(self.model, self.stream.next()).reshape(-1)
-        self.optimiser.zero_grad(set_to_none=True)
-        losses.sum().backward()
-        self.optimiser.step()
+        losses = self.take(self.stream.next(), rate=self.recipe.rate(self.step))
         # Summed on the device: reading a number at every step would make a GPU wait.
-        self._sum = losses.detach() if self._sum is None else self._sum + losses.detach()
+        self._sum = losses.clone() if self._sum is None else self._sum + losses
         self._since += 1
         self.step += 1
 
@@ -205,6 +215,7 @@ class _Run:
             return
         self.model.load_state_dict(state["model"])
         self.optimiser.load_state_dict(state["optimiser"])
+        self._bring_rates()
         self.stream.load_state_dict(state["stream"])
         torch.set_rng_state(state["random"])
         if self._on_gpu and state["random_cuda"] is not None:
@@ -212,6 +223,12 @@ class _Run:
         self.step, self.stopped = state["step"], state["stopped"]
         self._sum = None if state["sum"] is None else state["sum"].to(self.device)
         self._since, self.history = state["since"], History(**state["history"])
+
+    def _bring_rates(self) -> None:
+        """Move the rates of a loaded state to where a captured step reads them."""
+        for group in self.optimiser.param_groups:
+            if isinstance(group["lr"], torch.Tensor):
+                group["lr"] = group["lr"].to(self.device)
 
     @property
     def _on_gpu(self) -> bool:

@@ -52,3 +52,14 @@ def stack(samples: Sequence[Sample]) -> Sample:
             for field in fields(kind)
         }
     )
+
+
+def part(sample: Sample, number: int, *, of: int) -> Sample:
+    """Return one of several equal parts of stacked samples, cut along the rows."""
+    kind = type(sample)
+    return kind(
+        **{
+            field.name: getattr(sample, field.name).unflatten(1, (of, -1))[:, number]
+            for field in fields(kind)
+        }
+    )
