@@ -10,6 +10,7 @@ from samespace.learn.stacked_transformer import (
     Shape,
     StackedParameters,
     embedded,
+    encode,
     forward,
     initial,
 )
@@ -112,5 +113,28 @@ def test_each_model_looks_up_its_own_table():
 def test_impossible_shapes_are_refused():
     with pytest.raises(OptionError, match="multiple of the number of heads"):
         Shape(tokens=2, length=1, width=5, outputs=1, heads=2)
-    with pytest.raises(OptionError, match="read is 'mean' or 'first'"):
+    with pytest.raises(OptionError, match="read is 'mean', 'first' or 'given'"):
         Shape(tokens=2, length=1, width=4, outputs=1, read="last")
+
+
+def test_a_position_is_given_exactly_where_it_is_read():
+    parameters = StackedParameters([drawn(SHAPE, 0)]).views()
+    embeddings, position = torch.zeros(1, 2, 3, 8), torch.zeros(1, 2, dtype=torch.long)
+    given = Shape(**{**vars(SHAPE), "read": "given"})
+    with pytest.raises(OptionError, match="got read 'given', no position"):
+        encode(given, parameters, embeddings)
+    with pytest.raises(OptionError, match="got read 'mean', position"):
+        encode(SHAPE, parameters, embeddings, position=position)
+    with pytest.raises(OptionError, match="not read by their mean"):
+        encode(SHAPE, parameters, embeddings, present=torch.ones(1, 2, 3, dtype=torch.bool))
+
+
+def test_a_position_is_read_that_the_first_would_be():
+    first = Shape(**{**vars(SHAPE), "read": "first"})
+    given = Shape(**{**vars(SHAPE), "read": "given"})
+    parameters = StackedParameters([drawn(SHAPE, s) for s in range(2)]).views()
+    embeddings = torch.randn(2, 4, 3, 8, generator=torch.Generator().manual_seed(1))
+    zero = torch.zeros(2, 4, dtype=torch.long)
+    expected = encode(first, parameters, embeddings)
+    assert torch.equal(encode(given, parameters, embeddings, position=zero), expected)
+    assert not torch.allclose(encode(given, parameters, embeddings, position=zero + 1), expected)

@@ -39,7 +39,8 @@ class Shape:
     layers, heads, feed_forward
         As in ``torch.nn.TransformerEncoder``.
     read
-        "mean" reads the mean over positions, "first" the first position.
+        "mean" reads the mean over positions, "first" the first position, "given" a position named for
+        each sequence.
     position_sd
         Standard deviation of the initial positions. Small by default, so that they do not drown the
         embeddings of tokens that training has made small.
@@ -61,8 +62,8 @@ class Shape:
                 f"The width must be a multiple of the number of heads; got width {self.width} and "
                 f"{self.heads} heads."
             )
-        if self.read not in ("mean", "first"):
-            raise OptionError(f"read is 'mean' or 'first'; got {self.read!r}.")
+        if self.read not in ("mean", "first", "given"):
+            raise OptionError(f"read is 'mean', 'first' or 'given'; got {self.read!r}.")
 
     def parameters(self) -> dict[str, tuple[int, ...]]:
         """Name every parameter of one model, with its shape; weights act on the right, (inputs, outputs)."""
@@ -144,20 +145,62 @@ def forward(shape: Shape, weights: dict[str, Tensor], tokens: Tensor) -> Tensor:
 def embedded(table: Tensor, tokens: Tensor) -> Tensor:
     """Look tokens (models, ...) up in each model's own table (models, vocabulary, width)."""
     models, vocabulary, width = table.shape
+    if vocabulary <= _SMALL_VOCABULARY:
+        codes = (tokens.unsqueeze(-1) == torch.arange(vocabulary, device=table.device)).to(
+            table.dtype
+        )
+        return (codes.flatten(1, -2) @ table).view(*tokens.shape, width)
     offsets = vocabulary * torch.arange(models, device=table.device)
     index = tokens + offsets.view(-1, *[1] * (tokens.dim() - 1))
     return functional.embedding(index, table.reshape(-1, width))
 
 
-def encode(shape: Shape, weights: dict[str, Tensor], embeddings: Tensor) -> Tensor:
-    """Send embeddings (models, batch, length, width) through the blocks and the last linear layer."""
+# Up to here a product with 0 and 1 is faster than a lookup, whose gradient has to be sorted by token.
+_SMALL_VOCABULARY = 64
+
+
+def encode(
+    shape: Shape,
+    weights: dict[str, Tensor],
+    embeddings: Tensor,
+    *,
+    present: Tensor | None = None,
+    position: Tensor | None = None,
+) -> Tensor:
+    """Send embeddings (models, batch, length, width) through the blocks and the last linear layer.
+
+    Parameters
+    ----------
+    shape, weights, embeddings
+        The shape, the parameters by name, and the looked-up tokens.
+    present
+        Where sequences of unequal length have tokens, (models, batch, length); no token attends to the
+        rest. Reading the mean would take the rest in, so read a position.
+    position
+        For ``read="given"`` the position to read of each sequence, (models, batch).
+    """
+    if (shape.read == "given") != (position is not None) or (
+        present is not None and shape.read == "mean"
+    ):
+        raise OptionError(
+            "A position is given exactly where read is 'given', and sequences of unequal length are not "
+            f"read by their mean; got read {shape.read!r}, "
+            f"{'no ' if position is None else ''}position and {'no ' if present is None else ''}present."
+        )
     models, batch, length, width = embeddings.shape
     x = (embeddings + weights["position"].unsqueeze(1)).view(models, batch * length, width)
+    seen = None if present is None else present.reshape(models * batch, 1, 1, length)
     for layer in range(shape.layers):
-        x = _block(shape, {k: weights[f"{layer}.{k}"] for k in _BLOCK}, x, batch)
-    x = x.view(models, batch, length, width)
-    read = x.mean(dim=2) if shape.read == "mean" else x[:, :, 0]
+        x = _block(shape, {k: weights[f"{layer}.{k}"] for k in _BLOCK}, x, batch, seen)
+    read = _read(shape, x.view(models, batch, length, width), position)
     return _linear(read, weights["out"], weights["out.bias"])
+
+
+def _read(shape: Shape, x: Tensor, position: Tensor | None) -> Tensor:
+    if position is not None:
+        index = position[..., None, None].expand(-1, -1, 1, x.shape[-1])
+        return x.gather(2, index).squeeze(2)
+    return x.mean(dim=2) if shape.read == "mean" else x[:, :, 0]
 
 
 _BLOCK = tuple(
@@ -175,12 +218,11 @@ def _bound(name: str, shape: Shape) -> float:
     return 1.0 / math.sqrt(inputs)
 
 
-def _block(shape: Shape, w: dict[str, Tensor], x: Tensor, batch: int) -> Tensor:
-    mixed = _linear(
-        _attention(shape, _linear(x, w["query_key_value"], w["query_key_value.bias"]), batch),
-        w["attended"],
-        w["attended.bias"],
-    )
+def _block(
+    shape: Shape, w: dict[str, Tensor], x: Tensor, batch: int, seen: Tensor | None
+) -> Tensor:
+    projected = _linear(x, w["query_key_value"], w["query_key_value.bias"])
+    mixed = _linear(_attention(shape, projected, batch, seen), w["attended"], w["attended.bias"])
     x = _normalised(x + mixed, w["norm1"], w["norm1.bias"])
     hidden = _linear(x, w["up"], w["up.bias"]).relu()
     return _normalised(x + _linear(hidden, w["down"], w["down.bias"]), w["norm2"], w["norm2.bias"])
@@ -195,12 +237,15 @@ def _normalised(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     return torch.addcmul(bias.unsqueeze(1), normal, weight.unsqueeze(1))
 
 
-def _attention(shape: Shape, projected: Tensor, batch: int) -> Tensor:
+def _attention(shape: Shape, projected: Tensor, batch: int, seen: Tensor | None) -> Tensor:
     """Scaled dot-product attention within each sequence; projected: (models, batch * length, 3 width)."""
     models, rows, _ = projected.shape
     split = projected.view(models * batch, rows // batch, 3, shape.heads, -1)
     query, key, value = split.permute(2, 0, 3, 1, 4)
-    # Written out: for sequences of three tokens the fused kernel costs more to call than to run.
-    scores = (query @ key.transpose(-1, -2)) * (query.shape[-1] ** -0.5)
-    mixed = scores.softmax(dim=-1) @ value
+    if seen is not None:
+        mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=seen)
+    else:
+        # Written out: for sequences of three tokens the fused kernel costs more to call than to run.
+        scores = (query @ key.transpose(-1, -2)) * (query.shape[-1] ** -0.5)
+        mixed = scores.softmax(dim=-1) @ value
     return mixed.transpose(1, 2).reshape(models, rows, shape.width)
