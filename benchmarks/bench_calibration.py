@@ -119,16 +119,10 @@ class Population:
         Sxx = self.root.T @ self.root
         Sxy = Sxx @ self.A
         Syy = self.A.T @ Sxy + np.diag(self.noise_sd**2)
-        made = ss.Moments(d.d_x, d.d_y, folds=1, keep=0)
         gram = np.zeros((1, HEAD + d.d_x + d.d_y, HEAD + d.d_x + d.d_y))
         gram[0, ONE, ONE] = n
         gram[0, HEAD:, HEAD:] = n * power * np.block([[Sxx, Sxy], [Sxy.T, Syy]])
-        made._grams, made._pivot, made._rows_seen = (
-            gram,
-            np.concatenate([np.zeros(d.d_x), self.shift]),
-            n,
-        )
-        return made
+        return ss.Moments.from_grams(gram, np.concatenate([np.zeros(d.d_x), self.shift]), d_x=d.d_x)
 
     def _row_scale(self, rng: np.random.Generator) -> np.ndarray:
         d = self.design

@@ -386,7 +386,7 @@ class TestDevices:
         m = Moments(3, 2, keep=15)
         for start in range(0, 120, 50):
             m.update(x[start : start + 50], y[start : start + 50], keys[start : start + 50])
-        assert isinstance(m._accumulator, DeviceAccumulator)
+        assert isinstance(m._sums._accumulator, DeviceAccumulator)
         at_home = moments(x.double().numpy(), y.double().numpy(), keys, keep=15)
         assert gap(m, at_home) < rtol("exact")
         assert gap(m.fold(4), at_home.fold(4)) < rtol("exact")
@@ -398,15 +398,15 @@ class TestDevices:
         m = Moments(3, 2)
         m.update(X[:40], Y[:40], keys[:40])
         m.update(torch.from_numpy(X[40:80]), torch.from_numpy(Y[40:80]), keys[40:80])
-        assert isinstance(m._accumulator, DeviceAccumulator)
+        assert isinstance(m._sums._accumulator, DeviceAccumulator)
         m.update(X[80:], torch.from_numpy(Y[80:]), keys[80:])
-        assert isinstance(m._accumulator, HostAccumulator)
+        assert isinstance(m._sums._accumulator, HostAccumulator)
         assert gap(m, moments(X, Y, keys)) < rtol("exact")
 
     def test_what_is_on_the_host_is_multiplied_by_its_blas(self, rng):
         X, Y, keys = rows(rng)
         m = moments(torch.from_numpy(X).to(torch.bfloat16), torch.from_numpy(Y), keys)
-        assert isinstance(m._accumulator, HostAccumulator)
+        assert isinstance(m._sums._accumulator, HostAccumulator)
         rounded = torch.from_numpy(X).to(torch.bfloat16).double().numpy()
         assert gap(m, moments(rounded, Y, keys)) < rtol("exact")
 

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from samespace.accumulate import Accumulator, DeviceAccumulator, HostAccumulator, Precision
-from samespace.batch import checked_keys, mean_of, rows_of, together
+from samespace.batch import checked_keys, rows_of, together
 from samespace.errors import OptionError, ShapeError, TooFewRowsError
 from samespace.hashing import fold_of
-from samespace.lifted import HEAD, NORM_X, NORM_Y, ONE, centre, refuse_overflow, translate
+from samespace.lifted import HEAD, NORM_X, NORM_Y, ONE, centre, refuse_overflow
 from samespace.representation import Pair
 from samespace.reservoir import Reservoir
+from samespace.sums import FoldSums
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from jaxtyping import Float, UInt64
     from numpy import ndarray as Array
+
+    from samespace.accumulate import Precision
 
     Progress = Callable[[str, int, int], None]
 
@@ -83,11 +85,7 @@ class Moments:
         self.d_x, self.d_y, self.folds, self.precision = d_x, d_y, folds, precision
         self.reservoir = Reservoir.empty(d_x, d_y, keep=keep)
         self.pairing: dict[str, Any] = {}
-        self._rows_seen = 0
-        self._pivot = np.zeros(d_x + d_y)
-        self._grams: Array | None = None
-        self._accumulator: Accumulator | None = None
-        self._repivot_at = 0
+        self._take(None, np.zeros(d_x + d_y), rows=0)
 
     @classmethod
     def of(
@@ -132,8 +130,7 @@ class Moments:
     ) -> Moments:
         """Moments of lifted Gram matrices, one a fold, about a pivot (:mod:`samespace.lifted`)."""
         moments = cls(d_x, len(pivot) - d_x, folds=len(grams), keep=0, precision=precision)
-        moments._grams, moments._pivot = grams, pivot
-        moments._rows_seen = round(float(grams[:, ONE, ONE].sum()))
+        moments._take(grams, pivot, rows=round(float(grams[:, ONE, ONE].sum())))
         return moments
 
     @np.errstate(over="ignore", invalid="ignore")  # refused when read, with a reason
@@ -146,11 +143,10 @@ class Moments:
             )
         if X.shape[0] == 0:
             return
-        keys = checked_keys(keys, X.shape[0], first=self._rows_seen)
+        keys = checked_keys(keys, X.shape[0], first=self.n_seen)
         X, Y = together(X, Y)
-        self._ready(X, Y).add(X, Y, fold_of(keys, self.folds))
+        self._sums.add(X, Y, fold_of(keys, self.folds))
         self._sample(X, Y, keys)
-        self._rows_seen += X.shape[0]
         self._forget()
 
     @np.errstate(over="ignore", invalid="ignore")
@@ -163,14 +159,12 @@ class Moments:
             )
         merged = self._like(self.folds)
         big, small = (self, other) if self.n >= other.n else (other, self)
-        shift = small._pivot - big._pivot
-        merged._pivot = big._pivot.copy()
-        merged._grams = big._all_grams() + [
-            translate(g, shift, d_x=self.d_x) for g in small._all_grams()
-        ]
+        pivot = big._sums.pivot
+        merged._take(
+            big._sums.grams() + small._sums.about(pivot), pivot, rows=self.n_seen + other.n_seen
+        )
         merged.reservoir = self.reservoir + other.reservoir
         merged.pairing = self.pairing or other.pairing
-        merged._rows_seen = self._rows_seen + other._rows_seen
         return merged
 
     def save(self, path: str | Path) -> None:
@@ -182,8 +176,8 @@ class Moments:
             path,
             kind="moments",
             tensors={
-                "grams": self._all_grams(),
-                "pivot": self._pivot,
+                "grams": self._sums.grams(),
+                "pivot": self._sums.pivot,
                 "sample_keys": reservoir.keys,
                 "sample_x": reservoir.x,
                 "sample_y": reservoir.y,
@@ -193,7 +187,6 @@ class Moments:
                 "folds": self.folds,
                 "keep": reservoir.keep,
                 "precision": self.precision,
-                "rows_seen": self._rows_seen,
                 "pairing": self.pairing,
             },
         )
@@ -210,20 +203,20 @@ class Moments:
         moments.reservoir = Reservoir(
             meta["keep"], tensors["sample_keys"], tensors["sample_x"], tensors["sample_y"]
         )
-        moments._rows_seen, moments.pairing = meta["rows_seen"], meta["pairing"]
+        moments.pairing = meta["pairing"]
         return moments
 
     def fold(self, k: int) -> Moments:
         """Moments of the rows in fold ``k``: the test set of :meth:`without`."""
-        return self._part(self._all_grams()[self._checked(k)])
+        return self._part(self._sums.grams()[self._checked(k)])
 
     def fold_size(self, k: int) -> int:
         """Number of rows in fold ``k``."""
-        return round(float(self._all_grams()[self._checked(k), ONE, ONE]))
+        return round(float(self._sums.grams()[self._checked(k), ONE, ONE]))
 
     def without(self, k: int) -> Moments:
         """Moments of all rows outside fold ``k``: the training set."""
-        return self._part(self._total - self._all_grams()[self._checked(k)])
+        return self._part(self._total - self._sums.grams()[self._checked(k)])
 
     def swap(self) -> Moments:
         """Moments of (Y, X): the same rows, read in the other direction."""
@@ -232,12 +225,12 @@ class Moments:
         )
         order = np.concatenate([np.arange(self.d_x, self.d_x + self.d_y), np.arange(self.d_x)])
         lift = np.concatenate([[ONE, NORM_Y, NORM_X], HEAD + order])
-        swapped._pivot = self._pivot[order]
-        swapped._grams = self._all_grams()[:, lift[:, None], lift]
+        swapped._take(
+            self._sums.grams()[:, lift[:, None], lift], self._sums.pivot[order], rows=self.n_seen
+        )
         r = self.reservoir
         swapped.reservoir = Reservoir(r.keep, r.keys, r.y, r.x)
         swapped.pairing = _swapped_pairing(self.pairing)
-        swapped._rows_seen = self._rows_seen
         return swapped
 
     def with_cross(self, Sxy: Float[Array, "d_x d_y"]) -> Moments:
@@ -245,9 +238,7 @@ class Moments:
         gram = self._centred.copy()
         x, y = slice(HEAD, HEAD + self.d_x), slice(HEAD + self.d_x, None)
         gram[x, y], gram[y, x] = Sxy, Sxy.T
-        other = self._part(gram)
-        other._pivot = self._mean
-        return other
+        return self._part(gram, about=self._mean)
 
     @property
     def n(self) -> int:
@@ -257,7 +248,7 @@ class Moments:
     @property
     def n_seen(self) -> int:
         """Row pairs passed to :meth:`update`; cheap to ask during the pass."""
-        return self._rows_seen
+        return self._sums.rows
 
     @property
     def mean_x(self) -> Float[Array, " d_x"]:
@@ -290,12 +281,12 @@ class Moments:
         return self._centred[NORM_X : NORM_Y + 1, NORM_X : NORM_Y + 1]
 
     def __repr__(self) -> str:
-        return f"Moments(n={self._rows_seen}, d_x={self.d_x}, d_y={self.d_y}, folds={self.folds})"
+        return f"Moments(n={self.n_seen}, d_x={self.d_x}, d_y={self.d_y}, folds={self.folds})"
 
     @cached_property
     def _total(self) -> Float[Array, "w w"]:
         with np.errstate(over="ignore", invalid="ignore"):  # refused in _centring, with a reason
-            total: Array = self._all_grams().sum(axis=0)
+            total: Array = self._sums.grams().sum(axis=0)
         return total
 
     @cached_property
@@ -311,7 +302,7 @@ class Moments:
 
     @property
     def _mean(self) -> Float[Array, " d"]:
-        mean: Array = self._centring[1] + self._pivot
+        mean: Array = self._centring[1] + self._sums.pivot
         return mean
 
     def _forget(self) -> None:
@@ -323,8 +314,19 @@ class Moments:
             self.d_x, self.d_y, folds=folds, keep=self.reservoir.keep, precision=self.precision
         )
 
-    def _part(self, gram: Float[Array, "w w"]) -> Moments:
-        part = Moments.from_grams(gram[None], self._pivot, d_x=self.d_x, precision=self.precision)
+    def _take(
+        self, grams: Float[Array, "k w w"] | None, pivot: Float[Array, " d"], *, rows: int
+    ) -> None:
+        """Stand on these sums."""
+        self._sums = FoldSums(
+            grams, pivot, rows, d_x=self.d_x, folds=self.folds, precision=self.precision
+        )
+
+    def _part(
+        self, gram: Float[Array, "w w"], *, about: Float[Array, " d"] | None = None
+    ) -> Moments:
+        pivot = self._sums.pivot if about is None else about
+        part = Moments.from_grams(gram[None], pivot, d_x=self.d_x, precision=self.precision)
         part.reservoir = Reservoir.empty(self.d_x, self.d_y, keep=self.reservoir.keep)
         part.pairing = self.pairing
         return part
@@ -333,48 +335,6 @@ class Moments:
         if not 0 <= k < self.folds:
             raise OptionError(f"fold {k} of Moments with folds 0 to {self.folds - 1}.")
         return k
-
-    def _all_grams(self) -> Float[Array, "k w w"]:
-        if self._accumulator is not None:
-            fresh = self._accumulator.drain()
-            self._grams = fresh if self._grams is None else self._grams + fresh
-            self._accumulator = None
-        if self._grams is None:
-            width = HEAD + self.d_x + self.d_y
-            self._grams = np.zeros((self.folds, width, width))
-        return self._grams
-
-    def _ready(self, X: Any, Y: Any) -> Accumulator:
-        """The accumulator, about a pivot near the data: re-chosen, when it drifted, as the rows double."""
-        if self._rows_seen >= self._repivot_at:
-            self._repivot_at = 2 * max(self._rows_seen, X.shape[0])
-            self._move_pivot(X, Y)
-        kind = HostAccumulator if isinstance(X, np.ndarray) else DeviceAccumulator
-        if self._accumulator is not None and type(self._accumulator) is not kind:
-            self._all_grams()  # batches moved between host and device: bank what the other one holds
-        if self._accumulator is None:
-            like = {} if kind is HostAccumulator else {"like": X}
-            self._accumulator = kind(
-                self._pivot, self.d_x, folds=self.folds, precision=self.precision, **like
-            )
-        return self._accumulator
-
-    def _move_pivot(self, X: Any, Y: Any) -> None:
-        if self._rows_seen == 0:
-            self._pivot = np.concatenate([mean_of(X), mean_of(Y)])
-            return
-        row = np.zeros(HEAD + self.d_x + self.d_y)
-        if self._grams is not None:
-            row += self._grams[:, ONE, :].sum(axis=0)
-        if self._accumulator is not None:
-            row += self._accumulator.ones_row()
-        drift = row[HEAD:] / row[ONE]
-        spread = (row[NORM_X] + row[NORM_Y]) / row[ONE] - drift @ drift
-        if drift @ drift > spread:
-            pivot, grams = self._pivot + drift, self._all_grams()
-            shift = self._pivot - pivot  # not the drift: far from zero the new pivot was rounded
-            self._grams = np.stack([translate(g, shift, d_x=self.d_x) for g in grams])
-            self._pivot = pivot
 
     def _sample(self, X: Any, Y: Any, keys: UInt64[Array, " n"]) -> None:
         if self.reservoir.keep and len(index := self.reservoir.candidates(keys)):

@@ -11,7 +11,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("errors",),
     ("hashing", "parallel", "storage"),
     ("representation", "sources"),  # the gate
-    ("lifted", "reservoir", "accumulate", "batch", "moments"),
+    ("lifted", "reservoir", "accumulate", "batch", "sums", "moments"),
     ("maps", "measures"),
     ("inference", "lattice", "verdict", "diagnostics"),
     ("compare",),
