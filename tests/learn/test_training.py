@@ -73,6 +73,17 @@ def test_training_lowers_the_loss():
     assert (last < 0.5 * first).all()
 
 
+def test_progress_tells_the_latest_scores_and_a_dash_for_none():
+    told = []
+    fit(
+        [0, 1],
+        evaluate=lambda model: {"share": [0.25, None]},
+        every=4,
+        progress=lambda stage, done, total: told.append(stage),
+    )
+    assert told[-1] == "training: share 0.25 -"
+
+
 @pytest.mark.parametrize("killed_at", [1, 5, 11])
 def test_a_kill_at_any_moment_changes_nothing(tmp_path, killed_at):
     def evaluate(model):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Progress = Callable[[str, int, int], None]
-Scores = Mapping[str, list[float]]
+Scores = Mapping[str, Sequence[float | None]]
+"""What `evaluate` gives: a value per member or pair; None for what cannot be measured."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +81,7 @@ class History:
 
     steps: list[int] = field(default_factory=list)
     losses: list[list[float]] = field(default_factory=list)
-    scores: list[dict[str, list[float]]] = field(default_factory=list)
+    scores: list[dict[str, Sequence[float | None]]] = field(default_factory=list)
 
     def add(self, step: int, losses: list[float], scores: Scores) -> None:
         """Append one evaluation."""
@@ -245,10 +246,12 @@ class _Run:
 def _stage(history: History) -> str:
     """Name the stage, with the members' latest scores."""
     latest = history.scores[-1] if history.scores else {}
-    shown = [
-        f"{name} {' '.join(f'{one:.3g}' for one in values)}" for name, values in latest.items()
-    ]
+    shown = [f"{name} {' '.join(map(_told, values))}" for name, values in latest.items()]
     return ": ".join(["training", ", ".join(shown)]) if shown else "training"
+
+
+def _told(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3g}"
 
 
 def _scores(model: nn.Module, evaluate: Callable[[nn.Module], Scores] | None) -> Scores:
