@@ -197,10 +197,13 @@ def versions() -> dict[str, str]:
 
 @cache
 def commit() -> str | None:
-    """Return the commit of the source tree that runs, None for an installed package."""
+    """Return the commit of the source tree that runs; of a copy without history, what SAMESPACE_COMMIT says.
+
+    None for an installed package.
+    """
     command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"]
     try:
         answer = subprocess.run(command, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
-        return None
+        return os.environ.get("SAMESPACE_COMMIT")
     return answer.stdout.strip()

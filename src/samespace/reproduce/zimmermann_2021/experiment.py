@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from samespace.learn.streams import WorldStream
 from samespace.learn.training import Recipe, train
 from samespace.measures import mcc, r2
 from samespace.reproduce.registry import Context, Piece, Settings
+from samespace.reproduce.zimmermann_2021.watch import Watch
 from samespace.worlds.latent import LatentWorld
 from samespace.worlds.laws import GeneralisedNormal, Law, Uniform
 from samespace.worlds.mixing import Mixing
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
 
     Represent = Callable[[Tensor], Tensor]
 
+_EVALUATIONS = 20
+"""How often members are scored while they train."""
+
 _SPACES: Mapping[str, Callable[[int], Space]] = {
     "sphere": Sphere,
     "box": Box,
@@ -42,29 +47,35 @@ def run(piece: Piece, context: Context) -> dict[str, Any]:
     """Return, per seed, the scores and the verdict of one run."""
     settings = piece.settings
     worlds = [world_of(settings, seed, context.device) for seed in settings["seeds"]]
-    if settings["column"] == "identity":
-        represent: Represent = torch.nn.Identity()
-    else:
-        represent = _trained(piece, worlds, context)
+    represent: Represent = torch.nn.Identity()
+    watched: dict[str, Any] = {}
+    if settings["column"] != "identity":
+        watch = Watch(partial(_glance, worlds=worlds, settings=settings, device=context.device))
+        represent = _trained(piece, worlds, watch, context)
+        watched = {"training": watch.story}
     members = zip(settings["seeds"], worlds, strict=True)
-    return {
-        "members": [
-            {"seed": seed} | _score(k, world, represent, settings, context.device)
-            for k, (seed, world) in enumerate(members)
-        ]
-    }
+    scored = [
+        {"seed": seed} | _score(k, world, represent, settings, context.device)
+        for k, (seed, world) in enumerate(members)
+    ]
+    return {"members": scored, **watched}
 
 
 def world_of(settings: Settings, seed: int, device: str) -> LatentWorld:
     """Make the world of one seed: its own mixing, the same for every column and row."""
     n = settings["n"]
-    [generator] = generators_of([seed], stream=3)
     return LatentWorld(
         space=_SPACES[settings["space"]](n),
         marginal=law_of(settings["marginal"]),
         conditional=law_of(settings.get("conditional", "uniform")),
-        mixing=Mixing.filtered(n, generator, pool=settings["pool"]).to(device),
+        mixing=_mixing(n, seed, settings["pool"]).to(device),
     )
+
+
+@cache
+def _mixing(n: int, seed: int, pool: int) -> Mixing:
+    [generator] = generators_of([seed], stream=3)
+    return Mixing.filtered(n, generator, pool=pool)
 
 
 def law_of(described: str) -> Law:
@@ -88,39 +99,46 @@ def law_of(described: str) -> Law:
     )
 
 
-def _trained(piece: Piece, worlds: list[LatentWorld], context: Context) -> nn.Module:
+def _trained(piece: Piece, worlds: list[LatentWorld], watch: Watch, context: Context) -> nn.Module:
     """Train one encoder per seed, all stacked, from wherever an earlier call was killed."""
     settings = piece.settings
     encoder = _encoder(settings).to(context.device)
     stream = WorldStream(
-        [_draw(world, settings) for world in worlds], settings["seeds"], device=context.device
+        [_draw(world, settings) for world in worlds],
+        settings["seeds"],
+        ahead=settings["ahead"],
+        device=context.device,
     )
     supervised = settings["column"] == "supervised"
     recipe = Recipe(**settings["training"])
-    train(
+    every = max(1, recipe.steps // _EVALUATIONS)
+    history = train(
         encoder,
         stream,
         _supervised if supervised else _unsupervised(settings["model_p"]),
         recipe,
-        evaluate=lambda model: _glance(model, worlds, settings, context.device),
-        every=max(1, recipe.steps // 20),
+        evaluate=watch,
+        every=every,
         checkpoint=context.workspace / "checkpoint.pt",
+        captured=context.device.startswith("cuda"),
         progress=context.progress,
     )
+    watch.close(history, every)
     return encoder.eval()
 
 
 def _glance(
-    encoder: nn.Module, worlds: list[LatentWorld], settings: Settings, device: str
+    encoder: nn.Module, *, worlds: list[LatentWorld], settings: Settings, device: str
 ) -> dict[str, list[float]]:
-    """Return the members' R^2 on one fresh batch, to be seen while they train."""
-    scores = []
+    """Return the members' published scores on one fresh batch, to be seen while they train."""
+    scores: dict[str, list[float]] = {"R2": [], "MCC": []}
     for k, world in enumerate(worlds):
         [generator] = generators_of([settings["seeds"][k]], stream=5, device=device)
         drawn = world.observed(settings["scored"][1], generator)
-        h = _of_member(encoder, drawn.x, k, settings)
-        scores.append(r2(h, drawn.z.cpu().numpy(), held_out=False).mean)
-    return {"R2": scores}
+        pair = _of_member(encoder, drawn.x, k, settings), drawn.z.cpu().numpy()
+        scores["R2"].append(r2(*pair, held_out=False).mean)
+        scores["MCC"].append(mcc(*pair, held_out=False).mean)
+    return scores
 
 
 def _encoder(settings: Settings) -> StackedMLP:
@@ -135,12 +153,13 @@ def _encoder(settings: Settings) -> StackedMLP:
         [n, *settings["widths"], n],
         head=heads[settings["model_space"]],
         initial=settings["initial"],
+        precision=settings["precision"],
     )
 
 
 def _draw(world: LatentWorld, settings: Settings) -> Callable[[torch.Generator], Any]:
     kind = world.observed if settings["column"] == "supervised" else world.pairs
-    return lambda generator: kind(settings["batch"], generator)
+    return lambda generator: kind(settings["batch"] * settings["ahead"], generator)
 
 
 def _supervised(encoder: nn.Module, batch: Observed) -> Tensor:
@@ -152,8 +171,9 @@ def _unsupervised(p: int) -> Callable[[nn.Module, Pairs], Tensor]:
     similarity = DotProduct() if p == 0 else PowerDistance(p)
 
     def loss(encoder: nn.Module, batch: Pairs) -> Tensor:
-        anchors = encoder(batch.x)
-        each = contrastive(anchors, encoder(batch.x_positive), anchors, similarity=similarity)
+        both = encoder(torch.cat([batch.x, batch.x_positive], dim=1))
+        anchors, positives = both.chunk(2, dim=1)
+        each = contrastive(anchors, positives, anchors, similarity=similarity)
         return each.mean(-1)
 
     return loss

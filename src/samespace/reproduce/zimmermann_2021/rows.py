@@ -17,6 +17,8 @@ SCALES: dict[str, Settings] = {
         "bound": 10.0,
         "widths": [30, 60, 60, 30],
         "batch": 256,
+        "precision": "float32",
+        "ahead": 16,
         "pool": 500,
         "seeds": 1,
         "together": 1,
@@ -30,6 +32,8 @@ SCALES: dict[str, Settings] = {
         "bound": 10.0,
         "widths": [50, 100, 100, 50],
         "batch": 512,
+        "precision": "float32",
+        "ahead": 16,
         "pool": 25_000,
         "seeds": 2,
         "together": 1,
@@ -43,6 +47,8 @@ SCALES: dict[str, Settings] = {
         "bound": 1.0,
         "widths": [100, 500, 500, 500, 500, 100],
         "batch": 6144,
+        "precision": "bfloat16",
+        "ahead": 64,
         "pool": 25_000,
         "seeds": SEEDS,
         "together": SEEDS,
@@ -75,7 +81,7 @@ def _made_of(column: str, settings: Settings) -> dict[str, Any]:
     world = _fields(settings, "n", "pool", "scored")
     if column == "identity":
         return world
-    encoder = _fields(settings, "initial", "widths", "batch")
+    encoder = _fields(settings, "initial", "widths", "batch", "precision", "ahead")
     # The latents' own box has side 1, and so has a supervised encoder's.
     bound = settings["bound"] if column == "unsupervised" else 1.0
     return {**world, **encoder, "bound": bound, "training": settings[column]}

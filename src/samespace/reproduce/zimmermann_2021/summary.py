@@ -73,8 +73,38 @@ def _scores(table: str, records: Sequence[Record], paper: Sequence[float]) -> di
         for name in ("r2", "r2_held_out", "mcc", "mcc_held_out")
     }
     verdicts = Counter(member["verdict"] for member in members)
-    seconds = sum(record.seconds for record in records)
-    return {"seeds": len(members), **scores, "verdicts": dict(verdicts), "seconds": seconds}
+    return {
+        "seeds": len(members),
+        **scores,
+        "verdicts": dict(verdicts),
+        "seconds": sum(record.seconds for record in records),
+        **_pace(records, _SCORE[table].upper(), paper[0]),
+    }
+
+
+def _pace(records: Sequence[Record], score: str, published: float) -> dict[str, Any]:
+    """Return what a step cost, and after how many steps the mean over seeds was the published one."""
+    told = [record.values["training"] for record in records if "training" in record.values]
+    if not told:
+        return {}
+    curves = [
+        [100.0 * value for story in told for value in story["scores"][k][score]]
+        for k in range(len(told[0]["steps"]))
+    ]
+    reached = [
+        step
+        for step, curve in zip(told[0]["steps"], curves, strict=True)
+        if sum(curve) / len(curve) >= published
+    ]
+    each = [story["seconds_per_step"] for story in told]
+    step = None if None in each else sum(each)
+    first = reached[0] if reached else None
+    return {
+        "steps": told[0]["steps"][-1],
+        "seconds_per_step": step,
+        "steps_to_published": first,
+        "seconds_to_published": None if first is None or step is None else first * step,
+    }
 
 
 def draw(summary: Mapping[str, Any], path: Path) -> None:
