@@ -71,7 +71,7 @@ def _agreement(axes: Axes, conditions: Mapping[str, Any]) -> None:
                 axes, conditions[name], "cca_g", label=f"g, {rate}", color=_RED, lw=width, ls="--"
             )
     axes.axvline(4000, color=_GREY, lw=0.9, ls=":")
-    axes.annotate("the paper's 4000", (4000, 0.03), (5, 0), textcoords="offset points", color=_GREY)
+    axes.annotate("the paper's 4000", (4000, 0.5), (5, 0), textcoords="offset points", color=_GREY)
     _over_training(axes, "(b) agreement of pairs, mean and standard error over pairs")
 
 
