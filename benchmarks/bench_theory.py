@@ -2,9 +2,11 @@
 
 Two models, M = 768, 50,000 labels, 20,000 inputs by default. The yardstick is the plain product of f and g'
 of *both* models in the same blocks and precision, results thrown away. Times are processor seconds on one
-BLAS thread, so that a busy machine slows neither side of a ratio.
+BLAS thread, so that a busy machine slows neither side of a ratio; with ``--device cuda`` the models lie on
+the GPU and times are the clock's.
 
     python benchmarks/bench_theory.py --out benchmarks/results/theory.json
+    python benchmarks/bench_theory.py --device cuda --out benchmarks/results/theory_cuda.json
     python benchmarks/bench_theory.py --quick
 """
 
@@ -29,7 +31,7 @@ from samespace.theory import ModelPair, d_llv, d_svd, logit_distance, theorem2
 
 QUICK = {"inputs": 2_000, "labels": 5_000, "dim": 128}
 FULL = {"inputs": 20_000, "labels": 50_000, "dim": 768}
-ROWS, LABELS = 1024, 2048
+BLOCK, BLOCK_ON_GPU = (1024, 2048), (8192, 8192)  # rows and labels, as the product takes them
 
 
 def two_models(size: dict[str, int], dtype: str) -> tuple[np.ndarray, ...]:
@@ -43,23 +45,38 @@ def two_models(size: dict[str, int], dtype: str) -> tuple[np.ndarray, ...]:
     return tuple(part.astype(dtype) for part in (f, g, f @ A + noise, g @ A))
 
 
-def plain_logits(models: tuple[np.ndarray, ...]) -> None:
+def plain_logits(models: tuple[Any, ...], rows: int, labels: int) -> None:
     for f, g in (models[:2], models[2:]):
-        for row in range(0, len(f), ROWS):
-            for label in range(0, len(g), LABELS):
-                f[row : row + ROWS] @ g[label : label + LABELS].T
+        for row in range(0, len(f), rows):
+            for label in range(0, len(g), labels):
+                f[row : row + rows] @ g[label : label + labels].T
 
 
-def timed(work: Callable[[], Any]) -> tuple[float, float]:
+def on_gpu(models: tuple[np.ndarray, ...], device: str) -> tuple[Any, ...]:
+    import torch
+
+    moved = tuple(torch.from_numpy(part).to(device) for part in models)
+    plain_logits(moved, *BLOCK_ON_GPU)  # loads the library
+    return moved
+
+
+def timed(work: Callable[[], Any], device: str) -> tuple[float, float]:
     wall, cpu = time.perf_counter(), time.process_time()
     work()
+    if device != "cpu":
+        import torch
+
+        torch.cuda.synchronize()
     return time.process_time() - cpu, time.perf_counter() - wall
 
 
-def measure(size: dict[str, int], dtype: str) -> dict[str, Any]:
+def measure(size: dict[str, int], dtype: str, device: str) -> dict[str, Any]:
     models = two_models(size, dtype)
     bare = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    yardstick, yardstick_wall = timed(lambda: plain_logits(models))
+    block = BLOCK
+    if device != "cpu":
+        models, block = on_gpu(models, device), BLOCK_ON_GPU
+    yardstick, yardstick_wall = timed(lambda: plain_logits(models, *block), device)
     pair = ModelPair.of(*models)
     # In this order each part pays for what it is the first to need.
     parts: dict[str, Callable[[], Any]] = {
@@ -76,14 +93,17 @@ def measure(size: dict[str, int], dtype: str) -> dict[str, Any]:
         "d_SVD of g": lambda: d_svd(pair, of="g"),
         "logit distance": lambda: logit_distance(pair),
     }
-    costs = {name: timed(work) for name, work in parts.items()}
+    costs = {name: timed(work, device) for name, work in parts.items()}
     cpu, wall = (sum(cost[i] for cost in costs.values()) for i in (0, 1))
-    extra = timed(lambda: d_llv(pair, labels="all"))
+    extra = timed(lambda: d_llv(pair, labels="all"), device)
     return {
         "size": size,
         "dtype": dtype,
+        "device": device,
         "logits_of_both_models_cpu_s": round(yardstick, 2),
         "parts_cpu_s": {name: round(cost[0], 2) for name, cost in costs.items()},
+        "logits_of_both_models_wall_s": round(yardstick_wall, 3),
+        "parts_wall_s": {name: round(cost[1], 3) for name, cost in costs.items()},
         "total_cpu_s": round(cpu, 2),
         "ratio": round(cpu / yardstick, 3),
         "ratio_wall": round(wall / yardstick_wall, 3),
@@ -99,6 +119,7 @@ def measure(size: dict[str, int], dtype: str) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="2,000 inputs, 5,000 labels, M = 128")
+    parser.add_argument("--device", default="cpu", help="cpu, or cuda for tensors on the GPU")
     parser.add_argument("--dtype", choices=["float32", "float64"], default="float32")
     for name, value in FULL.items():
         parser.add_argument(f"--{name}", type=int, help=f"default {value:,}")
@@ -106,7 +127,7 @@ def main() -> None:
     given = parser.parse_args()
     size = dict(QUICK if given.quick else FULL)
     size |= {name: getattr(given, name) for name in FULL if getattr(given, name) is not None}
-    found = measure(size, given.dtype)
+    found = measure(size, given.dtype, given.device)
     print(json.dumps(found, indent=1))
     if given.out is not None:
         known = json.loads(given.out.read_text("utf-8")) if given.out.exists() else {}

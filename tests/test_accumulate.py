@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from samespace import accumulate
-from samespace.accumulate import Accumulator, DeviceAccumulator, HostAccumulator, runs, to_host
+from samespace.accumulate import Accumulator, DeviceAccumulator, HostAccumulator, by_fold, to_host
 from samespace.lifted import HEAD, ONE
 from tests.tolerances import atol, rtol
 
@@ -132,7 +132,8 @@ def test_narrow_input_is_widened_and_then_summed_exactly(rows, dtype):
 
 
 def test_only_folds_with_rows_are_visited_each_with_its_rows():
-    found = {k: rows.tolist() for k, rows in runs(np.array([3, 0, 3, 0, 3]), 5)}
+    order, places = by_fold(np.array([3, 0, 3, 0, 3]), 5)
+    found = {k: order[place].tolist() for k, place in places}
     assert found == {0: [1, 3], 3: [0, 2, 4]}
 
 

@@ -16,8 +16,6 @@ from scipy.linalg.blas import dsyrk, ssyrk
 from samespace.lifted import HEAD, NORM_X, NORM_Y, ONE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from jaxtyping import Float, Int
     from numpy import ndarray as Array
 
@@ -26,6 +24,10 @@ Precision = Literal["float64", "float32"]
 _PENDING_BYTES = 6 << 20
 """Rows of one fold held back until they are many enough for BLAS: its update of a thousand rows runs twice as
 fast as of a hundred, and a batch small enough for memory leaves each fold few."""
+
+
+_EVEN = 16
+"""Columns that a device's products come in: a width between costs them more than the zeros that fill it."""
 
 
 class Accumulator(ABC):
@@ -57,13 +59,13 @@ class Accumulator(ABC):
         return HEAD + len(self.pivot)
 
 
-def runs(fold: Int[Array, " n"], folds: int) -> Iterator[tuple[int, Int[Array, " m"]]]:
-    """Each fold that has rows, with their positions."""
-    order = np.argsort(fold, kind="stable")
-    edges = np.searchsorted(fold[order], np.arange(folds + 1))
-    for k in range(folds):
-        if edges[k] < edges[k + 1]:
-            yield k, order[edges[k] : edges[k + 1]]
+def by_fold(fold: Int[Array, " n"], folds: int) -> tuple[Int[Array, " n"], list[tuple[int, slice]]]:
+    """The rows' positions, fold after fold, and where in this order each fold that has rows lies."""
+    # Small integers are sorted by their digits, in time linear in the rows.
+    order = np.argsort(fold.astype(np.min_scalar_type(folds)), kind="stable")
+    ends = np.cumsum(np.bincount(fold, minlength=folds))
+    places = [slice(int(start), int(end)) for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+    return order, [(k, place) for k, place in enumerate(places) if place.start < place.stop]
 
 
 class HostAccumulator(Accumulator):
@@ -86,7 +88,9 @@ class HostAccumulator(Accumulator):
 
     def add(self, X: Array, Y: Array, fold: Int[Array, " n"]) -> None:
         self._widen(np.result_type(X.dtype, Y.dtype, np.float32))
-        for k, rows in runs(fold, self.folds):
+        order, places = by_fold(fold, self.folds)
+        for k, place in places:
+            rows = order[place]
             while len(rows):
                 room = self._block_rows - self._held[k]
                 self._hold(k, X, Y, rows[:room])
@@ -168,14 +172,14 @@ class DeviceAccumulator(Accumulator):
         self._blocks: dict[int, tuple[Any, Any, Any]] = {}
 
     def add(self, X: Any, Y: Any, fold: Int[Array, " n"]) -> None:
-        for k, rows in runs(fold, self.folds):
-            index = self._put(rows)
-            left, right = self._lift(
-                self._xp.take(X, index, axis=0), self._xp.take(Y, index, axis=0)
-            )
+        order, places = by_fold(fold, self.folds)
+        index = self._put(order)
+        left, right = self._lift(self._xp.take(X, index, axis=0), self._xp.take(Y, index, axis=0))
+        for k, place in places:
+            a, b = left[place, :], right[place, :]
             fresh = tuple(
-                self._xp.astype(a.T @ b, self._wide)
-                for a, b in ((left, left), (left, right), (right, right))
+                self._xp.astype(product, self._wide, copy=False)
+                for product in (a.T @ a, a.T @ b, b.T @ b)
             )
             held = self._blocks.get(k)
             self._blocks[k] = (
@@ -186,12 +190,14 @@ class DeviceAccumulator(Accumulator):
         full = np.zeros((self.folds, self.width, self.width))
         for k, blocks in self._blocks.items():
             xx, xy, yy = (to_host(block) for block in blocks)
-            full[k] = np.block([[xx, xy], [xy.T, yy]])
+            kept = slice(0, HEAD + self.d_x)
+            full[k] = np.block([[xx[kept, kept], xy[kept]], [xy[kept].T, yy]])
         return full
 
     def ones_row(self) -> Float[Array, " w"]:
         rows = [
-            to_host(self._xp.concat([xx[0, :], xy[0, :]])) for xx, xy, _ in self._blocks.values()
+            to_host(self._xp.concat([xx[ONE, : HEAD + self.d_x], xy[ONE, :]]))
+            for xx, xy, _ in self._blocks.values()
         ]
         return np.sum(rows, axis=0) if rows else np.zeros(self.width)
 
@@ -199,14 +205,22 @@ class DeviceAccumulator(Accumulator):
         return self._xp.asarray(array, device=self._device)
 
     def _lift(self, X: Any, Y: Any) -> tuple[Any, Any]:
-        """(1, |x|^2, |y|^2, x) and (y), about the pivot."""
-        xp, dtype = self._xp, getattr(self._xp, self.precision)
-        x = xp.astype(xp.astype(X, self._wide) - self._pivot[: self.d_x], dtype)
-        y = xp.astype(xp.astype(Y, self._wide) - self._pivot[self.d_x :], dtype)
-        head = xp.stack(
-            [xp.ones_like(x[:, 0]), xp.sum(x * x, axis=1), xp.sum(y * y, axis=1)], axis=1
+        """(1, |x|^2, |y|^2, x, 0, ...) and (y), about the pivot; zeros, for products want even widths."""
+        xp, split = self._xp, HEAD + self.d_x
+        x, y = self._about_pivot(X, slice(0, self.d_x)), self._about_pivot(Y, slice(self.d_x, None))
+        lifted = xp.zeros(
+            (x.shape[0], -(-split // _EVEN) * _EVEN), dtype=x.dtype, device=self._device
         )
-        return xp.concat([head, x], axis=1), y
+        lifted[:, ONE] = 1.0
+        for column, rows in ((NORM_X, x), (NORM_Y, y)):
+            lifted[:, column] = xp.linalg.vector_norm(rows, axis=1) ** 2
+        lifted[:, HEAD:split] = x
+        return lifted, y
+
+    def _about_pivot(self, rows: Any, columns: slice) -> Any:
+        # Subtracted in double precision before any rounding: the pivot may dwarf the spread.
+        centred = rows - self._pivot[columns]
+        return self._xp.astype(centred, getattr(self._xp, self.precision), copy=False)
 
 
 def to_host(array: Any) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 
 from samespace.accumulate import to_host
 from samespace.errors import ShapeError
+from samespace.sources.memory import lies_on_gpu
 
 if TYPE_CHECKING:
     from jaxtyping import Float, UInt64
@@ -24,8 +25,7 @@ def together(X: Any, Y: Any) -> tuple[Any, Any]:
 
 def home(array: Any) -> Any:
     """NumPy where the host can multiply in double precision; a CUDA array stays on its device."""
-    on_gpu = getattr(array, "is_cuda", False) or type(array).__module__.startswith("cupy")
-    return array if on_gpu else to_host(array)
+    return array if lies_on_gpu(array) else to_host(array)
 
 
 def checked_keys(keys: Any, n: int, *, first: int) -> UInt64[Array, " n"]:

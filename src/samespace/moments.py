@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     Progress = Callable[[str, int, int], None]
 
 _BATCH_VALUES = 1 << 22
-"""Values of x and y together in a batch when this room chooses the batch: 32 MB of float64."""
+_BATCH_VALUES_ON_GPU = 1 << 27
+"""Values of x and y together in a batch when this room chooses the batch: 32 MB of float64, 1 GB on a GPU."""
 
 
 class Moments:
@@ -106,7 +107,7 @@ class Moments:
             return x
         pair = x if isinstance(x, Pair) else Pair.of(x, y, on=on, groups=groups, minimum=1)
         moments = cls(pair.x.d, pair.y.d, folds=folds, keep=keep, precision=precision)
-        rows = max(256, min(65536, _BATCH_VALUES // (pair.x.d + pair.y.d)))
+        rows = _batch_rows(pair)
         for X, Y, keys in pair.batches(rows):
             moments.update(X, Y, keys)
             if progress is not None:
@@ -342,6 +343,14 @@ class Moments:
                 self.reservoir.keep, keys[index], rows_of(X, index), rows_of(Y, index)
             )
             self.reservoir = self.reservoir + fresh
+
+
+def _batch_rows(pair: Pair) -> int:
+    """Rows of a batch: what a cache holds, or on a GPU what keeps it busy."""
+    width = pair.x.d + pair.y.d
+    if pair.x.source.on_gpu and pair.y.source.on_gpu:
+        return max(256, _BATCH_VALUES_ON_GPU // width)
+    return max(256, min(65536, _BATCH_VALUES // width))
 
 
 def refuse_second(x: Any, *rest: Any) -> None:

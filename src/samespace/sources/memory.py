@@ -28,6 +28,7 @@ class MemorySource(RandomAccess):
         self._values = _as_array(values, name)
         self.n, self.d = check_shape(tuple(self._values.shape), name)
         self._numpy = isinstance(self._values, np.ndarray)
+        self.on_gpu = lies_on_gpu(self._values)
         self.dtype = (
             check_real(self._values.dtype, name)
             if self._numpy
@@ -52,6 +53,11 @@ class MemorySource(RandomAccess):
 
         namespace = array_namespace(block)
         return namespace.astype(block, _widest(namespace))
+
+
+def lies_on_gpu(array: Any) -> bool:
+    """Whether an array is PyTorch's or CuPy's on a GPU."""
+    return bool(getattr(array, "is_cuda", False)) or type(array).__module__.startswith("cupy")
 
 
 def _widest(namespace: Any) -> Any:

@@ -23,12 +23,15 @@ class Source(ABC):
         `chunks` yields may be wider: NumPy has no bfloat16, and integers become float64.
     decodes
         Whether making a chunk takes work worth doing ahead on a thread.
+    on_gpu
+        Whether the rows lie on a GPU, where few large pieces of work cost less than many small ones.
     """
 
     n: int
     d: int
     dtype: str
     decodes: bool = False
+    on_gpu: bool = False
 
     @abstractmethod
     def chunks(self, start: int, rows: int) -> Iterator[Float[Array, "k d"]]:

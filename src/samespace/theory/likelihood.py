@@ -18,6 +18,7 @@ from samespace.errors import ShapeError
 from samespace.inference import t_quantile
 from samespace.measures.result import Result
 from samespace.representation import Representation
+from samespace.sources.memory import lies_on_gpu
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 _ROWS, _LABELS = 1024, 2048
 """A block of logits: 16 MB of float64, small beside the caches' misses that a larger one would cause."""
+
+_ROWS_ON_GPU, _LABELS_ON_GPU = 8192, 8192
+"""On a GPU a block of half a gigabyte: its launches then cost little beside its arithmetic."""
 
 _HELD_VALUES = 1 << 26
 """Values of f kept in memory while all labels pass by: 512 MB of float64."""
@@ -197,9 +201,11 @@ def _pass_labels(fs: list[Any], gs: list[Representation]) -> _Block:
     from array_api_compat import array_namespace
 
     xp = array_namespace(*fs)
-    pieces = [slice(s, s + _ROWS) for s in range(0, int(fs[0].shape[0]), _ROWS)]
+    on_gpu = all(lies_on_gpu(f) for f in fs)
+    rows, count = (_ROWS_ON_GPU, _LABELS_ON_GPU) if on_gpu else (_ROWS, _LABELS)
+    pieces = [slice(s, s + rows) for s in range(0, int(fs[0].shape[0]), rows)]
     sums = [[_Softmax(f[piece]) for f in fs] for piece in pieces]
-    for labels in zip(*(g.batches(_LABELS) for g in gs), strict=True):
+    for labels in zip(*(g.batches(count) for g in gs), strict=True):
         columns = [_wide(rows).T for rows in labels]
         for piece, models in zip(pieces, sums, strict=True):
             logits = [f[piece] @ column for f, column in zip(fs, columns, strict=True)]
