@@ -14,7 +14,7 @@ import numpy as np
 
 from samespace.inference import Null, repaired_cross_moment, repaired_error
 from samespace.maps import Affine, Identity, Map, Orthogonal, Permutation
-from samespace.maps.affine import RIDGES, RidgePath
+from samespace.maps.affine import RIDGES, RidgePath, least_ridge
 from samespace.maps.base import bias_through_means, squared_error
 from samespace.parallel import side_by_side
 
@@ -88,7 +88,7 @@ def fit_lattice(moments: Moments, *, seed: int, progress: Progress | None = None
         return steps.done(Fold(RidgePath.of(moments.without(k)), moments.fold(k)))
 
     folds: list[Fold] = list(side_by_side(split, filled, width=width))
-    ridge = best_ridge(folds)
+    ridge = best_ridge(folds, moments)
 
     def test_on(fold: Fold) -> FoldErrors:
         return steps.done(fold_errors(fold, ridge, moments))
@@ -181,11 +181,11 @@ class _Steps:
         return value
 
 
-def best_ridge(folds: list[Fold]) -> float:
+def best_ridge(folds: list[Fold], moments: Moments) -> float:
     """The penalty with the smallest held-out error over all folds."""
-    width = max(folds[0].test.d_x, folds[0].test.d_y)
+    width = max(moments.d_x, moments.d_y)
     errors = side_by_side(lambda f: f.path.squared_errors(f.test, RIDGES), folds, width=width)
-    return RIDGES[int(np.sum(list(errors), axis=0).argmin())]
+    return least_ridge(list(errors), moments)
 
 
 def fold_errors(fold: Fold, ridge: float, everything: Moments) -> FoldErrors:

@@ -139,3 +139,9 @@ def test_more_columns_than_rows_leaves_a_usable_map(rng):
     Y = X[:, :5] + 0.1 * rng.standard_normal((30, 5))
     assert 0 < Affine.fit(X, Y).score(X, Y) <= 1 + atol("exact")
     assert np.isfinite(Affine.fit(X, Y).matrix).all()
+
+
+def test_rounding_on_exact_data_chooses_no_penalty(rng):
+    for _ in range(20):
+        X = rng.standard_normal((300, 4))
+        assert Affine.fit(X, X @ rng.standard_normal((4, 4))).ridge == 0.0

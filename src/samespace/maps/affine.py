@@ -143,11 +143,22 @@ def choose_ridge(moments: Moments) -> float:
         raise OptionError(
             "choosing the ridge needs Moments with at least 2 folds; give ridge=0.0 for least squares."
         )
-    errors = sum(
+    errors = [
         RidgePath.of(moments.without(k)).squared_errors(moments.fold(k), RIDGES)
         for k in filled_folds(moments)
-    )
-    return RIDGES[int(np.argmin(errors))]
+    ]
+    return least_ridge(errors, moments)
+
+
+def least_ridge(errors: list[Float[Array, " r"]], moments: Moments) -> float:
+    """The smallest penalty whose error over all folds is the smallest, as far as rounding can tell.
+
+    Errors are differences of sums as large as Y's spread: on exact data, which of them rounds to the least
+    says nothing.
+    """
+    total = np.sum(errors, axis=0)
+    rounding = moments.d_x * np.finfo(np.float64).eps * float(np.trace(moments.Syy))
+    return RIDGES[int(np.argmax(total <= total.min() + rounding))]
 
 
 def filled_folds(moments: Moments) -> list[int]:

@@ -125,8 +125,8 @@ def theorem2(
     :math:`\epsilon_x` defined by scalar products, as printed and as here, c is 0; `normaliser_shift` gives
     the c that log-likelihoods need.
 
-    The shares are read off second moments, so that one below about 1e-15 times the squared condition number is
-    rounding.
+    The shares are read off second moments, so that one below about 1e-15 times the squared condition
+    number is rounding.
 
     It misleads when read as a bound: the theorem is an identity for *every* choice of anchors, and a large
     error term at one choice does not exclude a good linear map. "all" is the fairest choice, and the
