@@ -72,8 +72,8 @@ def share_over_folds(
     all rows errs than maps fitted without a fold,
     :math:`e(\text{map on all}) - \frac1K \sum_k e(\text{map}_{-k} \text{ on all})`.
     The estimate is the mean of the pseudo-values :math:`K u - (K-1) u_{(-k)}`, which takes out the bias of
-    order 1/n that a ratio has; their spread gives the standard error. Half the correction is added to the
-    interval, since it extrapolates.
+    order 1/n that a ratio has; their spread gives the standard error. The correction itself is added to the
+    interval, since it extrapolates: to more rows than any fit has seen.
     """
     k, total = len(parts), float(totals.sum())
     whole = float(parts.sum()) / total
@@ -82,7 +82,7 @@ def share_over_folds(
     shift = correction / total
     estimate = float(pseudo.mean()) + shift
     error = float(pseudo.std(ddof=1) / np.sqrt(k))
-    half = t_quantile(level, k - 1) * error + abs(shift) / 2
+    half = t_quantile(level, k - 1) * error + abs(shift)
     return Share(estimate, error, Interval(estimate - half, estimate + half))
 
 
