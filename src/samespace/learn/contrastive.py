@@ -191,7 +191,12 @@ def _exchanged(similarity: Similarity) -> Similarity:
 
 def _temperature(temperature: float | Tensor, like: Tensor) -> Float[Tensor, "*k"]:
     members = like.shape[:-2]
-    scale = torch.as_tensor(temperature, dtype=like.dtype, device=like.device)
+    scale = (
+        temperature.to(like)
+        if isinstance(temperature, torch.Tensor)
+        # Filled where it is needed: a copy from the host would end the capture of a CUDA graph.
+        else torch.full((), temperature, dtype=like.dtype, device=like.device)
+    )
     if scale.ndim and scale.shape != members:
         raise ShapeError(
             f"A temperature is one number, or one per member {tuple(members)}; got {tuple(scale.shape)}."

@@ -131,16 +131,19 @@ class SphereHead(nn.Module):
 class BoxHead(nn.Module):
     """Squash rows into a box whose sides are learnt, one bound per member and dimension.
 
-    Under a similarity -|a - b|^p / temperature a side s is the unit side at temperature / s^p: a box that
-    starts wide tells rows apart from the first step on, where one that starts at 1 must grow first.
+    Under a similarity -|a - b|^p / temperature a side s is the unit side at temperature / s^p: growing
+    sides sharpen what began smooth. They are learnt through their logarithms, so that a step changes them
+    by a factor, whatever their size.
     """
 
     def __init__(self, members: int, d: int, *, start: float = 1.0) -> None:
         super().__init__()
-        self.bound = nn.Parameter(torch.full((members, 1, d), start))
+        if start <= 0:
+            raise OptionError(f"A side of a box is positive; got start={start}.")
+        self.log_bound = nn.Parameter(torch.full((members, 1, d), math.log(start)))
 
     def forward(self, x: Float[Tensor, "k n d"]) -> Float[Tensor, "k n d"]:
-        return torch.sigmoid(x) * self.bound
+        return torch.sigmoid(x) * self.log_bound.exp()
 
 
 class Members(nn.Module):

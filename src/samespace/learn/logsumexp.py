@@ -13,6 +13,7 @@ import torch
 from torch.autograd.function import once_differentiable
 from torch.utils.checkpoint import checkpoint
 
+from samespace.learn import fused
 from samespace.learn.similarity import DotProduct, Kernel, PowerDistance, Similarity
 
 if TYPE_CHECKING:
@@ -34,18 +35,19 @@ def logsumexp_rows(
     """Return log sum_j exp(similarity(a_i, b_j) / temperature) per row, in memory linear in rows.
 
     Forwards keeps one number per row; backwards makes the blocks again. `DotProduct` and
-    `PowerDistance` go through kernels of their own, any other similarity through autograd on
-    one block of rows at a time.
+    `PowerDistance` go through kernels of their own (`samespace.learn.fused` for float32 on a GPU),
+    any other similarity through autograd on one block of rows at a time.
 
     Parameters
     ----------
     skip_own
         Leave column i out of row i: the row itself, where a and b are the same rows.
     """
-    temperature = temperature[..., None, None]
     if not isinstance(similarity, DotProduct | PowerDistance):
-        return _by_autograd(a, b, similarity, temperature, skip_own)
-    a, b, kernel = similarity.lift(a, b, temperature)
+        return _by_autograd(a, b, similarity, temperature[..., None, None], skip_own)
+    if fused.applies(a, b, similarity):
+        return fused.logsumexp_rows(a, b, similarity, temperature, skip_own)
+    a, b, kernel = similarity.lift(a, b, temperature[..., None, None])
     members = a.shape[:-2]
     flat = _Kernelled.apply(  # type: ignore[no-untyped-call]  # torch does not annotate it
         a.reshape(-1, *a.shape[-2:]), b.reshape(-1, *b.shape[-2:]), kernel, skip_own

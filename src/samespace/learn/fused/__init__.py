@@ -1,0 +1,63 @@
+"""Kernels that make similarities in registers or on tensor cores, and never store their matrix.
+
+They are written in Triton, which comes with PyTorch for CUDA; it is imported on their first use.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import torch
+
+from samespace.learn.fused.limits import NARROW, WIDE
+from samespace.learn.similarity import DotProduct, PowerDistance
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+    from torch import Tensor
+
+
+def applies(a: Tensor, b: Tensor, similarity: DotProduct | PowerDistance) -> bool:
+    """Tell whether there is a kernel for such rows."""
+    if not (a.is_cuda and b.is_cuda and a.dtype == b.dtype == torch.float32 and _has_triton()):
+        return False
+    return bool(a.numel() and b.numel()) and covers(similarity, a.shape[-1])
+
+
+def covers(similarity: DotProduct | PowerDistance, d: int) -> bool:
+    """Tell whether a similarity has a kernel for rows of d numbers."""
+    p = 0 if isinstance(similarity, DotProduct) else similarity.p
+    return p in (0, 1, 2, 3) if d <= NARROW else p in (0, 2) and d + 2 <= WIDE
+
+
+def logsumexp_rows(
+    a: Float[Tensor, "*k rows d"],
+    b: Float[Tensor, "*k columns d"],
+    similarity: DotProduct | PowerDistance,
+    temperature: Float[Tensor, "*k"],
+    skip_own: bool,
+) -> Float[Tensor, "*k rows"]:
+    """Return what `samespace.learn.logsumexp.logsumexp_rows` does, one launch each way.
+
+    Where a is b, both roles of a row are gathered by the same thread: one pass backwards, not two.
+    """
+    from samespace.learn.fused.function import FusedLogSumExp
+
+    p = 0 if isinstance(similarity, DotProduct) else int(similarity.p)
+    same = a is b
+    if p == 2 and a.shape[-1] > NARROW:
+        one = torch.ones_like(temperature)
+        a, b, _ = similarity.lift(a, b, temperature[..., None, None])
+        p, same, temperature = 0, False, one
+    members = a.shape[:-2]
+    flat_a = a.reshape(-1, *a.shape[-2:])
+    flat_b = None if same else b.reshape(-1, *b.shape[-2:])
+    flat = FusedLogSumExp.apply(flat_a, flat_b, temperature.reshape(-1), p, skip_own)  # type: ignore[no-untyped-call]  # torch does not annotate it
+    return flat.reshape(*members, a.shape[-2])
+
+
+@cache
+def _has_triton() -> bool:
+    return find_spec("triton") is not None
