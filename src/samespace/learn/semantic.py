@@ -20,18 +20,23 @@ from samespace.errors import OptionError, ShapeError
 from samespace.learn.stacked_transformer import Shape, StackedParameters, embedded, forward, initial
 
 
-def infonce_in_batch(symbols: Tensor, contexts: Tensor) -> Tensor:
+def infonce_in_batch(
+    symbols: Tensor, contexts: Tensor, *, by_context: Tensor | None = None
+) -> Tensor:
     """InfoNCE of Eq. 2 over a batch: every symbol picks its own context among the batch's contexts.
 
     ``loss = -mean_i [ s_i . c_i - log sum_j exp(s_i . c_j) ]``
 
     The softmax runs over contexts, so adding ``n`` with ``n . c_j`` equal for all contexts to a symbol
-    changes nothing: each symbol has a free constant (see `samespace.theory.semantic_theorems`).
+    changes nothing: each symbol has a free constant (see `samespace.theory.semantic_theorems`). In the
+    other direction, where every context picks its symbol, the free constant is one per context.
 
     Parameters
     ----------
     symbols, contexts
         Embeddings (models, batch, d), row by row of the same samples.
+    by_context
+        The weight of the other direction for each model, between 0, the paper's, and 1; None is 0 for all.
 
     Returns
     -------
@@ -44,15 +49,24 @@ def infonce_in_batch(symbols: Tensor, contexts: Tensor) -> Tensor:
 
     Examples
     --------
+    Embeddings that tell nothing leave as many choices as there are rows:
+
     >>> import torch
-    >>> far = 100 * torch.eye(3).unsqueeze(0)
-    >>> infonce_in_batch(far, far).tolist()
-    [0.0]
+    >>> nothing = torch.zeros(1, 4, 2)
+    >>> infonce_in_batch(nothing, nothing).exp().round().tolist()
+    [4.0]
     """
     _same_rows(symbols, contexts)
     logits = symbols @ contexts.transpose(1, 2)
-    target = torch.arange(logits.shape[1], device=logits.device).expand(logits.shape[:2])
-    return _picked(logits, target)
+    loss = _own_picked(logits, 2)
+    if by_context is None:
+        return loss
+    return torch.lerp(loss, _own_picked(logits, 1), by_context)
+
+
+def _own_picked(logits: Tensor, dim: int) -> Tensor:
+    """Return each model's mean cross entropy of picking its own among the entries along `dim`."""
+    return -functional.log_softmax(logits, dim=dim).diagonal(dim1=1, dim2=2).mean(dim=1)
 
 
 def infonce_full(
@@ -107,10 +121,13 @@ class ContrastiveModels:
         Of the context encoder; its `outputs` is the d of the symbol embeddings.
     parameters
         Of all models, the table under "symbol".
+    by_context
+        As for `infonce_in_batch`, (models,).
     """
 
     shape: Shape
     parameters: StackedParameters
+    by_context: Tensor | None = None
 
     @classmethod
     def initial(
@@ -119,18 +136,21 @@ class ContrastiveModels:
         *,
         symbols: int,
         seeds: Sequence[int],
-        symbol_sd: float = 1.0,
+        symbol_sd: float | Sequence[float] = 1.0,
+        by_context: Sequence[float] | None = None,
         device: str = "cpu",
     ) -> ContrastiveModels:
-        """Draw one model per seed; the table is normal with mean 0 and standard deviation `symbol_sd`."""
-        if symbol_sd <= 0.0:
-            raise OptionError(f"symbol_sd is a positive standard deviation; got {symbol_sd}.")
-        models = []
-        for seed in seeds:
-            generator = torch.Generator().manual_seed(seed)
-            table = symbol_sd * torch.randn(symbols, shape.outputs, generator=generator)
-            models.append({"symbol": table} | initial(shape, generator))
-        return cls(shape=shape, parameters=StackedParameters(models, device=device))
+        """Draw one model per seed; its table is normal with mean 0 and standard deviation `symbol_sd`."""
+        spreads = [symbol_sd] * len(seeds) if isinstance(symbol_sd, float) else list(symbol_sd)
+        models = [
+            _contrastive(shape, symbols, seed, sd) for seed, sd in zip(seeds, spreads, strict=True)
+        ]
+        weights = None if by_context is None else torch.tensor(by_context, device=device)
+        return cls(
+            shape=shape,
+            parameters=StackedParameters(models, device=device),
+            by_context=weights if weights is not None and bool(weights.any()) else None,
+        )
 
     def symbol_table(self) -> Tensor:
         """Return a copy of the tables, (models, symbols, d)."""
@@ -144,7 +164,9 @@ class ContrastiveModels:
         """Return each model's in-batch loss on rows of symbols and contexts."""
         weights = self.parameters.views()
         encoded = forward(self.shape, weights, context)
-        return infonce_in_batch(embedded(weights["symbol"], symbol), encoded)
+        return infonce_in_batch(
+            embedded(weights["symbol"], symbol), encoded, by_context=self.by_context
+        )
 
     def full_loss(
         self, symbol: Tensor, vocabulary: Tensor, target: Tensor, *, log_prior: Tensor | None = None
@@ -156,6 +178,15 @@ class ContrastiveModels:
         return infonce_full(
             embedded(weights["symbol"], symbol), encoded, target, log_prior=log_prior
         )
+
+
+def _contrastive(shape: Shape, symbols: int, seed: int, symbol_sd: float) -> dict[str, Tensor]:
+    """Draw the parameters of one model; equal seeds draw equal ones but for the spread of the table."""
+    if symbol_sd <= 0.0:
+        raise OptionError(f"symbol_sd is a positive standard deviation; got {symbol_sd}.")
+    generator = torch.Generator().manual_seed(seed)
+    table = symbol_sd * torch.randn(symbols, shape.outputs, generator=generator)
+    return {"symbol": table} | initial(shape, generator)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -155,6 +155,8 @@ def embedded(table: Tensor, tokens: Tensor) -> Tensor:
     return functional.embedding(index, table.reshape(-1, width))
 
 
+# Up to this length attention is cheaper written out: the fused kernel costs more to call than to run.
+_SHORT = 4
 # Up to here a product with 0 and 1 is faster than a lookup, whose gradient has to be sorted by token.
 _SMALL_VOCABULARY = 64
 
@@ -241,11 +243,14 @@ def _attention(shape: Shape, projected: Tensor, batch: int, seen: Tensor | None)
     """Scaled dot-product attention within each sequence; projected: (models, batch * length, 3 width)."""
     models, rows, _ = projected.shape
     split = projected.view(models * batch, rows // batch, 3, shape.heads, -1)
+    if seen is None and rows // batch <= _SHORT:
+        return _short_attention(*split.unbind(2)).view(models, rows, shape.width)
     query, key, value = split.permute(2, 0, 3, 1, 4)
-    if seen is not None:
-        mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=seen)
-    else:
-        # Written out: for sequences of three tokens the fused kernel costs more to call than to run.
-        scores = (query @ key.transpose(-1, -2)) * (query.shape[-1] ** -0.5)
-        mixed = scores.softmax(dim=-1) @ value
+    mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=seen)
     return mixed.transpose(1, 2).reshape(models, rows, shape.width)
+
+
+def _short_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """Attend as products and sums over (sequences, length, heads, width), without a copy of any of them."""
+    scores = (query.unsqueeze(2) * key.unsqueeze(1)).sum(dim=-1) * (query.shape[-1] ** -0.5)
+    return (scores.softmax(dim=2).unsqueeze(-1) * value.unsqueeze(1)).sum(dim=2)
