@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from samespace.errors import FormatError, MissingSourceError, OptionError
-from samespace.reproduce import Piece, Record, Reproduction, Value, find, make, summarise
+from samespace.reproduce import (
+    Piece,
+    Record,
+    Reproduction,
+    Value,
+    find,
+    find_all,
+    make,
+    make_all,
+    summarise,
+)
 
 PUBLISHED = [2.0, 0.1]
 
@@ -103,6 +114,42 @@ def test_progress_counts_pieces(tmp_path):
     seen = []
     make(squares(square), scale="smoke", folder=tmp_path, progress=lambda *step: seen.append(step))
     assert seen == [("pieces", done, 3) for done in range(4)]
+
+
+def test_pieces_of_several_figures_run_together_where_they_can(tmp_path):
+    batches = []
+
+    def all_squares(pieces, context):
+        batches.append([piece.name for piece in pieces])
+        assert context.captured is False
+        return [square(piece, context) for piece in pieces]
+
+    two = [
+        replace(squares(None, seeds=seeds), figure=name, together=all_squares)
+        for name, seeds in (("table1", 2), ("table2", 3))
+    ]
+    make(two[0], scale="smoke", folder=tmp_path, only="seed0", captured=False)
+    alone = replace(squares(square), figure="table3")
+    seen = []
+    summaries = make_all(
+        [*two, alone],
+        scale="smoke",
+        folder=tmp_path,
+        captured=False,
+        progress=lambda *step: seen.append(step),
+    )
+    assert batches == [["seed0"], ["seed1", "seed0", "seed1", "seed2"]]
+    assert [one["recorded"] for one in summaries] == [2, 3, 3]
+    assert summaries[1]["values"] == summaries[2]["values"]
+    assert seen == [("pieces", done, 8) for done in (1, 5, 6, 7, 8)]
+    assert not list(tmp_path.rglob(".seed*"))
+
+
+def test_figures_are_found_by_patterns_each_once():
+    found = find_all("semantic-learners", ["fig2?", "fig2a", "choices"])
+    assert [one.figure for one in found] == ["fig2a", "fig2b", "choices"]
+    with pytest.raises(OptionError, match="no reproduction 'semantic-learners' 'table\\*'"):
+        find_all("semantic-learners", ["fig4", "table*"])
 
 
 def test_value_judges_by_two_joint_standard_errors():

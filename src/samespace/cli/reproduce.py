@@ -22,7 +22,10 @@ def reproduce(
     paper: Annotated[
         str | None, typer.Argument(metavar="PAPER", help="Such as zimmermann-2021.")
     ] = None,
-    figure: Annotated[str | None, typer.Argument(metavar="FIGURE", help="Such as table1.")] = None,
+    figures: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="FIGURE...", help="Such as table1, or a pattern such as 'fig*'."),
+    ] = None,
     scale: Annotated[
         str, typer.Option("--scale", metavar="SCALE", help="smoke, small or paper.")
     ] = "smoke",
@@ -42,48 +45,61 @@ def reproduce(
     out: Annotated[
         Path, typer.Option("--out", metavar="DIR", help="Where the records of all papers go.")
     ] = Path("reproductions"),
+    captured: Annotated[
+        bool,
+        typer.Option(
+            "--captured/--eager",
+            help="Whether small models may be trained as CUDA graphs, where a figure can.",
+        ),
+    ] = True,
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Make FIGURE of PAPER again and put its numbers beside the published ones.
+    """Make FIGUREs of PAPER again and put their numbers beside the published ones.
 
     Without arguments, list what can be made. The work is cut into pieces,
     each recorded when done and never made twice; interrupt it when you like.
+    Several figures of one paper may share work.
 
     \b
     Examples:
       samespace reproduce
       samespace reproduce zimmermann-2021 table1 --scale smoke
       samespace reproduce zimmermann-2021 table1 --scale paper --device cuda --only 'row01-*'
+      samespace reproduce semantic-learners 'fig2?' fig5 choices --scale paper --device cuda
     """
     from samespace import reproduce as room
 
     if paper is None:
         show("\n".join(_listed(one) for one in room.available()))
         return
-    if figure is None:
+    if not figures:
         known = ", ".join(one.figure for one in room.available() if one.paper == paper)
         raise OptionError(f"Name the figure of {paper} to make: {known or 'none is known'}.")
-    found = room.find(paper, figure)
+    found = room.find_all(paper, figures)
     with reporting(unit="steps") as progress:
-        summary = room.make(
+        summaries = room.make_all(
             found,
             scale=scale,
             folder=out,
             device=device,
             only=only,
             data=data,
+            captured=captured,
             progress=progress,
         )
-    show(_as_json(summary) if json else "\n".join(_table(summary)))
-    say(f"records and summary are in {out / paper.replace('-', '_') / 'results'}")
+    if json:
+        show(_as_json(summaries[0] if len(summaries) == 1 else summaries))
+    else:
+        show("\n\n".join("\n".join(_table(summary)) for summary in summaries))
+    say(f"records and summaries are in {out / paper.replace('-', '_') / 'results'}")
 
 
 def _listed(one: Reproduction) -> str:
     return f"{one.paper} {one.figure} ({', '.join(one.scales)}): {one.claim}"
 
 
-def _as_json(summary: dict[str, Any]) -> str:
+def _as_json(summary: dict[str, Any] | list[dict[str, Any]]) -> str:
     import json
 
     return json.dumps(summary, indent=2, ensure_ascii=False)

@@ -40,9 +40,10 @@ from samespace.reproduce.registry import (
     available,
     expected,
     find,
+    find_all,
     register,
 )
-from samespace.reproduce.runner import make, summarise
+from samespace.reproduce.runner import make, make_all, summarise
 
 __all__ = [
     "Context",
@@ -53,7 +54,9 @@ __all__ = [
     "available",
     "expected",
     "find",
+    "find_all",
     "make",
+    "make_all",
     "register",
     "summarise",
 ]

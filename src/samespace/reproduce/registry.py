@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fnmatch
 import importlib
 import pkgutil
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -39,25 +41,38 @@ class Context:
     data
         Where the user keeps data that the package does not ship, None if nothing was said. A piece that
         reads them records their fingerprint, since other data give other results.
+    captured
+        Whether training on a GPU may replay CUDA graphs, where the piece knows how to.
     """
 
     device: str
     workspace: Path
     progress: Progress | None = None
     data: Path | None = None
+    captured: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reproduction:
-    """One table or figure: the claim it supports, its settings per scale, and how to make it."""
+    """One table or figure: the claim it supports, its settings per scale, and how to make it.
+
+    Attributes
+    ----------
+    run
+        Makes one piece.
+    together
+        Instead of `run`: makes many pieces at once and returns their values in order. Pieces of all figures
+        that share this function may be passed to it, so equal work is done once.
+    """
 
     paper: str
     figure: str
     claim: str
     scales: Mapping[str, Settings]
     pieces: Callable[[Settings], Sequence[Piece]]
-    run: Callable[[Piece, Context], Mapping[str, Any]]
     summarise: Callable[[Sequence[Record], Mapping[str, Any]], Mapping[str, Any]]
+    run: Callable[[Piece, Context], Mapping[str, Any]] | None = None
+    together: Callable[[Sequence[Piece], Context], Sequence[Mapping[str, Any]]] | None = None
     draw: Callable[[Mapping[str, Any], Path], None] | None = None
 
     def settings(self, scale: str) -> Settings:
@@ -93,6 +108,13 @@ def find(paper: str, figure: str) -> Reproduction:
         known = ", ".join(f"{one.paper} {one.figure}" for one in available())
         raise OptionError(f"There is no reproduction {paper!r} {figure!r}; there are: {known}.")
     return _REGISTRY[paper, figure]
+
+
+def find_all(paper: str, patterns: Sequence[str]) -> tuple[Reproduction, ...]:
+    """Return the reproductions that are named, or match a pattern such as ``"fig*"``, each once."""
+    figures = [one.figure for one in available() if one.paper == paper]
+    chosen = [fnmatch.filter(figures, pattern) or [pattern] for pattern in patterns]
+    return tuple(find(paper, figure) for figure in dict.fromkeys(chain.from_iterable(chosen)))
 
 
 def expected(paper: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Making a reproduction: every missing piece, then the summary."""
+"""Making reproductions: every missing piece, then the summaries."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import hashlib
 import json
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -25,105 +26,165 @@ def make(
     device: str = "cpu",
     only: str = "*",
     data: Path | str | None = None,
+    captured: bool = True,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Run every piece that has no record yet, then summarise; safe to kill and to repeat.
 
     `only` is a pattern of piece names, such as ``"row01-*"``, to make a reproduction part by part; `data`
-    is where data lie that the package does not ship.
+    is where data lie that the package does not ship; `captured` allows CUDA graphs.
     """
-    pieces = _matching(reproduction, scale, only)
-    results = _results(reproduction, folder)
-    for done, piece in enumerate(pieces):
-        if progress is not None:
-            progress("pieces", done, len(pieces))
-        path = results / reproduction.figure / scale / f"{piece.name}.json"
-        if not _is_done(path, piece):
-            context = Context(
-                device=device,
-                workspace=_workspace(path, piece),
-                progress=progress,
-                data=None if data is None else Path(data),
-            )
-            _run(reproduction, piece, scale, path, context)
-    if progress is not None:
-        progress("pieces", len(pieces), len(pieces))
-    return summarise(reproduction, scale=scale, folder=folder)
+    [summary] = make_all(
+        [reproduction],
+        scale=scale,
+        folder=folder,
+        device=device,
+        only=only,
+        data=data,
+        captured=captured,
+        progress=progress,
+    )
+    return summary
+
+
+def make_all(
+    reproductions: Sequence[Reproduction],
+    *,
+    scale: str,
+    folder: Path | str = "reproductions",
+    device: str = "cpu",
+    only: str = "*",
+    data: Path | str | None = None,
+    captured: bool = True,
+    progress: Progress | None = None,
+) -> list[dict[str, Any]]:
+    """Make several reproductions as `make` does, and what can be run `together` as one."""
+    jobs = [job for one in reproductions for job in _jobs(one, scale, only, folder)]
+    waiting = [job for job in jobs if not job.done]
+    report, done = progress or _silent, len(jobs) - len(waiting)
+    report("pieces", done, len(jobs))
+    for batch in _batches(waiting):
+        context = Context(
+            device=device,
+            workspace=_workspace(batch),
+            progress=progress,
+            data=None if data is None else Path(data),
+            captured=captured,
+        )
+        _run(batch, context)
+        done += len(batch)
+        report("pieces", done, len(jobs))
+    return [summarise(one, scale=scale, folder=folder) for one in reproductions]
+
+
+def _silent(stage: str, done: int, total: int) -> None:
+    """Report nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Job:
+    """A piece of a reproduction at one scale, and where its record belongs."""
+
+    reproduction: Reproduction
+    piece: Piece
+    scale: str
+    path: Path
+
+    @property
+    def done(self) -> bool:
+        """Whether the piece has a record made with the very settings it has now."""
+        return self.path.exists() and Record.read(self.path).settings == plain(self.piece.settings)
+
+    def keep(self, values: Mapping[str, Any], *, seconds: float, device: str) -> None:
+        """Write the record."""
+        Record(
+            paper=self.reproduction.paper,
+            figure=self.reproduction.figure,
+            scale=self.scale,
+            piece=self.piece.name,
+            settings=plain(self.piece.settings),
+            values=plain(values),
+            seconds=round(seconds, 3),
+            device=device,
+            machine=record.machine(device),
+            versions=record.versions(),
+            commit=record.commit(),
+        ).write(self.path)
+
+
+def _jobs(reproduction: Reproduction, scale: str, only: str, folder: Path | str) -> list[_Job]:
+    pieces = reproduction.pieces(reproduction.settings(scale))
+    chosen = [piece for piece in pieces if fnmatch(piece.name, only)]
+    if not chosen:
+        names = ", ".join(piece.name for piece in pieces)
+        raise OptionError(f"No piece is called {only!r}; there are: {names}.")
+    records = _results(reproduction, folder) / reproduction.figure / scale
+    return [
+        _Job(
+            reproduction=reproduction,
+            piece=piece,
+            scale=scale,
+            path=records / f"{piece.name}.json",
+        )
+        for piece in chosen
+    ]
+
+
+def _batches(jobs: Sequence[_Job]) -> list[list[_Job]]:
+    """Put jobs that are run together into one batch, the others each into one of their own."""
+    found: dict[Any, list[_Job]] = {}
+    for number, job in enumerate(jobs):
+        found.setdefault(job.reproduction.together or number, []).append(job)
+    return list(found.values())
+
+
+def _run(batch: Sequence[_Job], context: Context) -> None:
+    """Run a batch and write its records; each is told its share of the time."""
+    context.workspace.mkdir(parents=True, exist_ok=True)
+    begun = time.perf_counter()
+    values = _values(batch, context)
+    seconds = (time.perf_counter() - begun) / len(batch)
+    for job, its in zip(batch, values, strict=True):
+        job.keep(its, seconds=seconds, device=context.device)
+    shutil.rmtree(context.workspace)
+
+
+def _values(batch: Sequence[_Job], context: Context) -> Sequence[Mapping[str, Any]]:
+    how = batch[0].reproduction
+    if how.together is not None:
+        return how.together([job.piece for job in batch], context)
+    assert how.run is not None
+    return [how.run(job.piece, context) for job in batch]
 
 
 def summarise(
     reproduction: Reproduction, *, scale: str, folder: Path | str = "reproductions"
 ) -> dict[str, Any]:
     """Merge the records that are there into a summary beside the paper's numbers, and draw it."""
-    pieces = reproduction.pieces(reproduction.settings(scale))
-    results = _results(reproduction, folder)
-    paths = [results / reproduction.figure / scale / f"{piece.name}.json" for piece in pieces]
-    records = [
-        Record.read(path)
-        for path, piece in zip(paths, pieces, strict=True)
-        if _is_done(path, piece)
-    ]
+    results, jobs = _results(reproduction, folder), _jobs(reproduction, scale, "*", folder)
+    records = [Record.read(job.path) for job in jobs if job.done]
     if not records:
         raise MissingSourceError(
             f"There is no record of {reproduction.paper} {reproduction.figure} at scale {scale} under "
             f"{results}; run `samespace reproduce` first."
         )
     values = reproduction.summarise(records, expected(reproduction.paper))
-    summary = plain({**_head(reproduction, scale, records, len(pieces)), "values": values})
+    summary = plain({**_head(reproduction, scale, records, len(jobs)), "values": values})
     record.write_json(results / f"{reproduction.figure}-{scale}.json", summary)
     if reproduction.draw is not None:
         reproduction.draw(summary, results / f"{reproduction.figure}-{scale}.svg")
     return summary
 
 
-def _matching(reproduction: Reproduction, scale: str, only: str) -> list[Piece]:
-    pieces = reproduction.pieces(reproduction.settings(scale))
-    chosen = [piece for piece in pieces if fnmatch(piece.name, only)]
-    if not chosen:
-        names = ", ".join(piece.name for piece in pieces)
-        raise OptionError(f"No piece is called {only!r}; there are: {names}.")
-    return chosen
-
-
 def _results(reproduction: Reproduction, folder: Path | str) -> Path:
     return Path(folder) / reproduction.paper.replace("-", "_") / "results"
 
 
-def _is_done(path: Path, piece: Piece) -> bool:
-    """Tell whether the piece has a record made with the very settings it has now."""
-    return path.exists() and Record.read(path).settings == plain(piece.settings)
-
-
-def _workspace(path: Path, piece: Piece) -> Path:
-    """Return the piece's own folder; other settings get another, so no checkpoint is mistaken."""
-    settings = json.dumps(plain(piece.settings), sort_keys=True)
-    return path.with_name(f".{piece.name}-{hashlib.sha256(settings.encode()).hexdigest()[:8]}")
-
-
-def _run(
-    reproduction: Reproduction,
-    piece: Piece,
-    scale: str,
-    path: Path,
-    context: Context,
-) -> None:
-    context.workspace.mkdir(parents=True, exist_ok=True)
-    begun = time.perf_counter()
-    values = reproduction.run(piece, context)
-    Record(
-        paper=reproduction.paper,
-        figure=reproduction.figure,
-        scale=scale,
-        piece=piece.name,
-        settings=plain(piece.settings),
-        values=plain(values),
-        seconds=round(time.perf_counter() - begun, 3),
-        device=context.device,
-        machine=record.machine(context.device),
-        versions=record.versions(),
-        commit=record.commit(),
-    ).write(path)
-    shutil.rmtree(context.workspace)
+def _workspace(batch: Sequence[_Job]) -> Path:
+    """Return the batch's own folder; other settings get another, so no checkpoint is mistaken."""
+    told = [json.dumps(plain(job.piece.settings), sort_keys=True) for job in batch]
+    settings, path = "\n".join(told), batch[0].path
+    return path.with_name(f".{path.stem}-{hashlib.sha256(settings.encode()).hexdigest()[:8]}")
 
 
 def _head(

@@ -12,18 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from samespace.reproduce.record import Record, Value
+from samespace.reproduce.record import Record
 from samespace.reproduce.registry import Piece, Settings
-from samespace.reproduce.semantic_learners.verdicts import interval
+from samespace.reproduce.semantic_learners.settings import common
+from samespace.reproduce.semantic_learners.verdicts import with_interval
 
 
 def pieces(settings: Settings) -> Sequence[Piece]:
     """Return one population for each concentration; None is the aligned data set."""
-    common = {k: v for k, v in settings.items() if k != "concentrations"}
+    rest = common(settings, "concentrations")
     return [
         Piece(
             name="aligned" if share is None else f"concentration{share:g}",
-            settings={**common, "concentration": share},
+            settings={**rest, "concentration": share},
         )
         for share in settings["concentrations"]
     ]
@@ -37,15 +38,10 @@ def summarise(records: Sequence[Record], expected: Mapping[str, Any]) -> dict[st
 
 def _row(record: Record) -> dict[str, Any]:
     share, values = record.settings["concentration"], record.values
-    low, high = interval(values["advantage"])
     return {
         "concentration": share,
         "alignment_score": alignment_score(record.settings),
-        "ratio": Value.of(values["ratio"]),
-        "advantage": Value.of(values["advantage"]),
-        "advantage_interval": [low, high] if np.isfinite(low) else None,
-        "advantage_seeds": values["advantage"],
-        "ratio_seeds": values["ratio"],
+        **{name: with_interval(values[name]) for name in ("ratio", "advantage")},
     }
 
 
@@ -69,7 +65,7 @@ def _rank_correlations(rows: Sequence[Mapping[str, Any]]) -> dict[str, float] | 
 
     scores = [row["alignment_score"] for row in rows]
     return {
-        name: float(spearmanr(scores, [row[name].mean for row in rows]).statistic)
+        name: float(spearmanr(scores, [row[name]["value"].mean for row in rows]).statistic)
         for name in ("ratio", "advantage")
     }
 
@@ -91,7 +87,7 @@ def draw(summary: Mapping[str, Any], path: Path) -> None:
             (panels[0], "ratio", ORANGE, "distance within over between classes"),
             (panels[1], "advantage", PURPLE, "mean accuracy gained by pre-training"),
         ):
-            seeds = np.array([row[f"{name}_seeds"] for row in rows])
+            seeds = np.array([row[name]["seeds"] for row in rows])
             axes.plot(scores, seeds, "o", color=colour, alpha=0.45, markersize=4, linewidth=0)
             axes.plot(scores, seeds.mean(axis=1), color=colour, linewidth=2)
             axes.set(xlabel="alignment score of the two data sets", title=title, xlim=(-0.03, 1.03))

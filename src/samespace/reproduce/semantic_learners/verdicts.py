@@ -50,34 +50,35 @@ def measures(record: Record, apart: Int[Array, " pairs"]) -> dict[str, Any]:
     values = record.values
     found = {
         "ratio_before": Value.of(values["ratio_before"]),
-        "ratio": _with_interval(values["ratio"]),
+        "ratio": with_interval(values["ratio"]),
         "within_shrinks_to": Value.of(_shrinkage(values["within"]["mean"])),
         "between_shrinks_to": Value.of(_shrinkage(values["between"]["mean"])),
         "epochs_to_half": _times(values["epochs_to_half"]),
         "bands": _bands(np.array(values["final_distances"]), apart),
     }
     if "advantage" in values:
-        found["advantage"] = _with_interval(values["advantage"])
+        found["advantage"] = with_interval(values["advantage"])
         found["final_accuracy"] = {
             start: Value.of(curve[-1]) for start, curve in values["accuracy"].items()
         }
         found["epochs_to_95"] = {
-            start: _times(times) for start, times in values["epochs_to_95"].items()
+            start: _times(seeds) for start, seeds in values["epochs_to_95"].items()
         }
     return found
 
 
-def _with_interval(values: Sequence[float]) -> dict[str, Any]:
+def with_interval(values: Sequence[float]) -> dict[str, Any]:
+    """Return mean, interval and seeds of one number; the interval of a single seed is None."""
     low, high = interval(values)
     ends = [low, high] if math.isfinite(low) else None
     return {"value": Value.of(values), "interval": ends, "seeds": list(values)}
 
 
-def _times(times: Sequence[int | None]) -> dict[str, Any]:
+def _times(seeds: Sequence[int | None]) -> dict[str, Any]:
     """Report the median, None when half of the models or more never got there, and the seeds."""
-    late = sorted(math.inf if time is None else time for time in times)
+    late = sorted(math.inf if time is None else time for time in seeds)
     median = late[len(late) // 2]
-    return {"median": median if math.isfinite(median) else None, "seeds": list(times)}
+    return {"median": median if math.isfinite(median) else None, "seeds": list(seeds)}
 
 
 def _shrinkage(curve: Sequence[Sequence[float]]) -> list[float]:
