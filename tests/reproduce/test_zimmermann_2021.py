@@ -101,7 +101,7 @@ def test_the_command_lists_and_makes(tmp_path):
     runner = CliRunner()
     listed = runner.invoke(app, ["reproduce"])
     assert listed.exit_code == 0
-    assert "zimmermann-2021 table1 (smoke, small, paper)" in listed.stdout
+    assert "zimmermann-2021 table1 (smoke, small, paper, released)" in listed.stdout
     command = ["reproduce", PAPER, "table1", "--only", "identity-sphere_*", "--out", str(tmp_path)]
     made = runner.invoke(app, command)
     assert made.exit_code == 0

@@ -10,6 +10,19 @@ from samespace.reproduce.registry import Piece, Settings, expected
 PAPER = "zimmermann-2021"
 SEEDS = 5
 
+# World, encoder, batch and scores of the paper; below, two ways to optimise over them.
+_PAPERS_OWN: Settings = {
+    "n": 10,
+    "widths": [100, 500, 500, 500, 500, 100],
+    "batch": 6144,
+    "ahead": 64,
+    "pool": 25_000,
+    "seeds": SEEDS,
+    "together": SEEDS,
+    "scored": [10, 6144],
+}
+
+# "paper" is the paper's experiment optimised in fewer steps, "released" the released program's own recipe.
 SCALES: dict[str, Settings] = {
     "smoke": {
         "n": 3,
@@ -42,17 +55,23 @@ SCALES: dict[str, Settings] = {
         "unsupervised": {"steps": 4000, "learning_rate": 3e-3, "schedule": "cosine", "warmup": 100},
     },
     "paper": {
-        "n": 10,
+        **_PAPERS_OWN,
+        "initial": "he",
+        "bound": 10.0,
+        "precision": "bfloat16",
+        "supervised": {"steps": 8_000, "learning_rate": 2e-3, "schedule": "cosine", "warmup": 200},
+        "unsupervised": {
+            "steps": 10_000,
+            "learning_rate": 2e-3,
+            "schedule": "cosine",
+            "warmup": 200,
+        },
+    },
+    "released": {
+        **_PAPERS_OWN,
         "initial": "torch",
         "bound": 1.0,
-        "widths": [100, 500, 500, 500, 500, 100],
-        "batch": 6144,
         "precision": "bfloat16",
-        "ahead": 64,
-        "pool": 25_000,
-        "seeds": SEEDS,
-        "together": SEEDS,
-        "scored": [10, 6144],
         "supervised": {"steps": 100_001, "learning_rate": 1e-4},
         "unsupervised": {"steps": 300_003, "learning_rate": 1e-4},
     },

@@ -60,7 +60,7 @@ def _scores(table: str, records: Sequence[Record], paper: Sequence[float]) -> di
     members = [member for record in records for member in record.values["members"]]
     if not members:
         return {"seeds": 0}
-    smaller = _SMALLER if any(record.scale != "paper" for record in records) else None
+    smaller = _SMALLER if any(record.scale in ("smoke", "small") for record in records) else None
     scores = {
         name: Value.of(
             [100.0 * member[name] for member in members],
