@@ -61,7 +61,7 @@ def report(name: str, command: str, values: dict[str, Any], *, keep: bool) -> No
 
 
 def commit() -> str | None:
-    """The commit measured, where this is a checkout."""
+    """The commit measured, where this is a checkout; of a copy without history, what SAMESPACE_COMMIT says."""
     here = Path(__file__).parent
     asked = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"],
@@ -70,4 +70,4 @@ def commit() -> str | None:
         text=True,
         check=False,
     )
-    return asked.stdout.strip() or None
+    return asked.stdout.strip() or os.environ.get("SAMESPACE_COMMIT")
