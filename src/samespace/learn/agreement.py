@@ -36,6 +36,7 @@ class Agreement:
 
     Examples
     --------
+    >>> import torch
     >>> from samespace.learn.encoders import StackedMLP
     >>> model, x = StackedMLP([3, 3], [4, 8, 2]), torch.randn(200, 4)
     >>> with torch.no_grad():
