@@ -122,7 +122,7 @@ def errors(p: int) -> dict[str, float]:
     [theirs] = torch.autograd.grad((lse * grad[0].double()).sum(), exact)
     again = launch.gradient(a, a, scale, by, by, p, False)
     return {
-        "value": float(((natural[0] - lse).abs() / lse.abs()).max()),
+        "value": float(((natural[0] - lse).abs() / lse.abs()).max().detach()),
         "gradient": float((ours[0] - theirs).norm() / theirs.norm()),
         "gradient_worst": float((ours[0] - theirs).abs().max() / theirs.abs().max()),
         "again": float((ours - again).abs().max()),

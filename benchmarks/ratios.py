@@ -61,7 +61,7 @@ def report(name: str, command: str, values: dict[str, Any], *, keep: bool) -> No
 
 
 def commit() -> str | None:
-    """The commit measured, where this is a checkout; of a copy without history, what SAMESPACE_COMMIT says."""
+    """The commit measured, where this is a checkout; else, in a copy without history, SAMESPACE_COMMIT."""
     here = Path(__file__).parent
     asked = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"],
