@@ -25,6 +25,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
+import ratios
 
 import samespace as ss
 from samespace.lattice import CLASSES
@@ -301,6 +302,8 @@ def main() -> None:
         f"--pairs {options.pairs} --first-seed {options.first_seed}",
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
         "numpy": np.__version__,
+        "commit": ratios.commit(),
+        "taken": time.strftime("%Y-%m-%d %H:%M", time.gmtime()),
         "seconds": round(time.time() - started),
     }
     if options.records:
