@@ -50,7 +50,10 @@ def draw_figure(summary: Mapping[str, Any], path: Path) -> None:
 
 def _title(summary: Mapping[str, Any]) -> str:
     seeds = len(summary["values"]["ratio"]["seeds"])
-    return f"{summary['figure']}, scale {summary['scale']}, {seeds} seeds: {summary['claim']}"
+    made = f"{summary['figure']}, scale {summary['scale']}, {seeds} seeds:"
+    # One panel is too narrow for both.
+    apart = " " if "accuracy" in summary["values"]["curves"] else "\n"
+    return f"{made}{apart}{summary['claim']}"
 
 
 def _distances(axes: Any, curves: Mapping[str, Any]) -> None:

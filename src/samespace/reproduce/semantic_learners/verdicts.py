@@ -174,8 +174,12 @@ def _later(found: Mapping[str, Any]) -> dict[str, Any]:
     late = math.inf if mine is None else mine
     return _verdict(
         None if control is None else late > control,
-        f"ratio under {CLOSE} after {mine} epochs (median), aligned after {control}",
+        f"ratio under {CLOSE} {_after(mine)} (median), aligned {_after(control)}",
     )
+
+
+def _after(epochs: int | None) -> str:
+    return "at no time" if epochs is None else f"after {epochs:,} epochs"
 
 
 def _helps_less(found: Mapping[str, Any]) -> dict[str, Any]:
