@@ -87,6 +87,23 @@ def test_a_device_gives_the_sums_of_the_host(rows, library, precision):
     )
 
 
+@pytest.mark.parametrize("strip", [1, 4, 100])
+@pytest.mark.parametrize("uneven", [1.0, 100.0])
+def test_a_device_multiplies_strips_and_stacks_of_any_size(rows, monkeypatch, strip, uneven):
+    X, Y, fold = rows
+    fold = np.minimum(fold, 2)  # one fold of no rows, one of many
+    monkeypatch.setattr(accumulate, "_STRIP", strip)
+    monkeypatch.setattr(accumulate, "_UNEVEN", uneven)
+    pivot = pivot_of(X, Y)
+    sums = device(pivot, torch.ones(1))
+    for few in (fold, rows[2]):
+        sums.add(torch.from_numpy(X), torch.from_numpy(Y), few)
+    expected = lifted_grams(X, Y, fold, pivot) + lifted_grams(X, Y, rows[2], pivot)
+    assert np.allclose(
+        sums.drain(), expected, rtol=rtol("exact"), atol=rtol("exact") * np.abs(expected).max()
+    )
+
+
 def test_single_precision_products_are_centred_before_they_are_rounded(rows):
     X, Y, fold = rows
     far = np.concatenate([np.full(D_X, 1e6), np.full(D_Y, -1e6)])

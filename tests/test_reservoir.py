@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from samespace.errors import ShapeError
 from samespace.hashing import priority_of
-from samespace.reservoir import Reservoir
+from samespace.reservoir import Reservoir, Sampling
 from tests.tolerances import STANDARD_ERRORS
 
 
@@ -44,15 +44,56 @@ def test_the_rows_kept_are_those_of_the_smallest_hashes():
     assert sample(keys, 7).keys.tolist() == smallest[:7]
 
 
-def test_candidates_hold_every_row_that_enters_and_no_more_than_are_kept():
-    full = sample(np.arange(1000, dtype=np.uint64), 10)
-    fresh = np.arange(1000, 2000, dtype=np.uint64)
-    index = full.candidates(fresh)
-    assert len(index) <= 10
-    entered = set((full + sample(fresh, 10)).keys.tolist()) - set(full.keys.tolist())
-    assert entered <= set(fresh[index].tolist())
-    bar = priority_of(full.keys[-1:])[0]
-    assert set(fresh[priority_of(fresh) < bar].tolist()) == set(fresh[index].tolist())
+@given(st.lists(st.integers(1, 400), min_size=1, max_size=8), st.integers(0, 30))
+def test_a_sample_under_way_ends_with_the_same_rows_whatever_the_batches(sizes, keep):
+    keys = np.arange(sum(sizes), dtype=np.uint64)
+    x, y = keys.astype(np.float64)[:, None], np.stack([-keys.astype(float), keys], axis=1)
+    sampling = Sampling(Reservoir.empty(1, 2, keep=keep))
+    for part in np.split(np.arange(len(keys)), np.cumsum(sizes)[:-1]):
+        sampling.offer(x[part], y[part], keys[part])
+    whole = Reservoir.empty(1, 2, keep=keep) + Reservoir(keep, keys, x, y)
+    for name in ("keys", "x", "y"):
+        assert np.array_equal(getattr(sampling.settled(), name), getattr(whole, name))
+
+
+class Counted:
+    """Rows that count how often they were fetched to the host, as from a device."""
+
+    fetched = 0
+
+    def __init__(self, rows: np.ndarray) -> None:
+        self.rows = rows
+
+    def __getitem__(self, index: np.ndarray) -> Counted:
+        return Counted(self.rows[index])
+
+    def get(self) -> np.ndarray:
+        Counted.fetched += 1
+        return self.rows
+
+
+def test_rows_wait_where_they_lie_until_they_are_many_or_asked_for(monkeypatch):
+    monkeypatch.setattr(Counted, "fetched", 0)
+    sampling = Sampling(Reservoir.empty(1, 1, keep=100))
+    x = np.arange(1000.0)[:, None]
+    for start in range(0, 300, 100):
+        rows = slice(start, start + 100)
+        sampling.offer(
+            Counted(x[rows]), Counted(x[rows]), np.arange(start, start + 100, dtype=np.uint64)
+        )
+    assert Counted.fetched == 0
+    assert len(sampling.settled()) == 100
+    assert Counted.fetched == 2 * 3
+    sampling.settled()
+    assert Counted.fetched == 2 * 3
+
+
+def test_rows_that_wait_are_bounded():
+    sampling = Sampling(Reservoir.empty(1, 1, keep=10))
+    for start in range(0, 100_000, 10):
+        keys = np.arange(start, start + 10, dtype=np.uint64)
+        sampling.offer(keys[:, None].astype(float), keys[:, None].astype(float), keys)
+        assert sum(len(waiting) for waiting, _, _ in sampling._waiting) <= 4 * 10
 
 
 def test_the_sample_is_uniform_over_sorted_keys():

@@ -1,8 +1,8 @@
 """Adding batches to the folds' lifted Gram matrices: BLAS on the host, the array's own library on a device.
 
 On the host one symmetric rank-k update (``syrk``) of the lifted rows fills one triangle of all blocks at
-once. A device library offers no such update, so there the three blocks xx, xy, yy are multiplied apart,
-which costs the same arithmetic as the bare products X'X, X'Y, Y'Y.
+once. A device library offers no such update, so there the upper triangle is multiplied in strips, about the
+arithmetic of the bare products X'X, X'Y, Y'Y; and all folds at once, since one alone would not fill a GPU.
 """
 
 from __future__ import annotations
@@ -28,6 +28,10 @@ fast as of a hundred, and a batch small enough for memory leaves each fold few."
 
 _EVEN = 16
 """Columns that a device's products come in: a width between costs them more than the zeros that fill it."""
+_STRIP = 512
+"""Rows of the triangle that a device multiplies at once: fewer waste less below it, more keep it busier."""
+_UNEVEN = 1.25
+"""Share by which zeros may lengthen folds that are multiplied together."""
 
 
 class Accumulator(ABC):
@@ -151,7 +155,7 @@ class HostAccumulator(Accumulator):
 
 
 class DeviceAccumulator(Accumulator):
-    """Rows of any array-API library, multiplied where they live."""
+    """Rows of any array-API library, multiplied where they live: all folds at once, strip after strip."""
 
     def __init__(
         self,
@@ -167,60 +171,61 @@ class DeviceAccumulator(Accumulator):
         super().__init__(pivot, d_x, folds=folds, precision=precision)
         self._xp = array_namespace(like)
         self._device = device(like)
-        self._wide = self._xp.float64
         self._pivot = self._put(pivot)
-        self._blocks: dict[int, tuple[Any, Any, Any]] = {}
+        self._even = -(-self.width // _EVEN) * _EVEN
+        self._gram = self._xp.zeros(
+            (folds, self._even, self._even), dtype=self._xp.float64, device=self._device
+        )
 
     def add(self, X: Any, Y: Any, fold: Int[Array, " n"]) -> None:
         order, places = by_fold(fold, self.folds)
-        index = self._put(order)
-        left, right = self._lift(self._xp.take(X, index, axis=0), self._xp.take(Y, index, axis=0))
-        for k, place in places:
-            a, b = left[place, :], right[place, :]
-            fresh = tuple(
-                self._xp.astype(product, self._wide, copy=False)
-                for product in (a.T @ a, a.T @ b, b.T @ b)
-            )
-            held = self._blocks.get(k)
-            self._blocks[k] = (
-                fresh if held is None else tuple(a + b for a, b in zip(held, fresh, strict=True))
-            )  # type: ignore[assignment]
+        for first, stack in self._stacks(places):
+            lifted = self._lift(X, Y, [order[place] for place in stack])
+            for start in range(0, self._even, _STRIP):
+                strip = slice(start, min(start + _STRIP, self._even))
+                product = self._xp.matrix_transpose(lifted[:, :, strip]) @ lifted[:, :, start:]
+                held = self._gram[first : first + len(stack), strip, start:]
+                held += self._xp.astype(product, self._xp.float64, copy=False)
 
     def drain(self) -> Float[Array, "k w w"]:
-        full = np.zeros((self.folds, self.width, self.width))
-        for k, blocks in self._blocks.items():
-            xx, xy, yy = (to_host(block) for block in blocks)
-            kept = slice(0, HEAD + self.d_x)
-            full[k] = np.block([[xx[kept, kept], xy[kept]], [xy[kept].T, yy]])
+        full = np.empty((self.folds, self.width, self.width))
+        for k in range(self.folds):
+            upper = np.triu(to_host(self._gram[k, : self.width, : self.width]))
+            np.add(upper, np.triu(upper, 1).T, out=full[k])
         return full
 
     def ones_row(self) -> Float[Array, " w"]:
-        rows = [
-            to_host(self._xp.concat([xx[ONE, : HEAD + self.d_x], xy[ONE, :]]))
-            for xx, xy, _ in self._blocks.values()
-        ]
-        return np.sum(rows, axis=0) if rows else np.zeros(self.width)
+        return to_host(self._xp.sum(self._gram[:, ONE, : self.width], axis=0))
+
+    def _stacks(self, places: list[tuple[int, slice]]) -> list[tuple[int, list[slice]]]:
+        """First fold and rows of what is multiplied at once: all folds, where none is much the longest."""
+        lengths = [place.stop - place.start for _, place in places]
+        if len(places) == self.folds and max(lengths) * self.folds <= _UNEVEN * sum(lengths):
+            return [(0, [place for _, place in places])]
+        return [(k, [place]) for k, place in places]
+
+    def _lift(self, X: Any, Y: Any, stack: list[Int[Array, " m"]]) -> Any:
+        """Rows (1, |x|^2, |y|^2, x, y, 0, ...) about the pivot, fold by fold; shorter folds end in zeros."""
+        xp, split = self._xp, HEAD + self.d_x
+        index = np.zeros((len(stack), max(map(len, stack))), np.int64)
+        for k, rows in enumerate(stack):
+            index[k, : len(rows)] = rows
+        flat, dtype = self._put(index.reshape(-1)), getattr(xp, self.precision)
+        lifted = xp.empty((index.size, self._even), dtype=dtype, device=self._device)
+        lifted[:, ONE] = 1.0
+        lifted[:, self.width :] = 0.0
+        for side, start, stop, norm in ((X, HEAD, split, NORM_X), (Y, split, self.width, NORM_Y)):
+            # Subtracted in double precision before any rounding: the pivot may dwarf the spread.
+            centred = xp.take(side, flat, axis=0) - self._pivot[start - HEAD : stop - HEAD]
+            lifted[:, start:stop] = rounded = xp.astype(centred, dtype, copy=False)
+            lifted[:, norm] = xp.linalg.vector_norm(rounded, axis=1) ** 2
+        lifted = xp.reshape(lifted, (*index.shape, self._even))
+        for k, rows in enumerate(stack):
+            lifted[k, len(rows) :, :] = 0.0
+        return lifted
 
     def _put(self, array: Array) -> Any:
         return self._xp.asarray(array, device=self._device)
-
-    def _lift(self, X: Any, Y: Any) -> tuple[Any, Any]:
-        """(1, |x|^2, |y|^2, x, 0, ...) and (y), about the pivot; zeros, for products want even widths."""
-        xp, split = self._xp, HEAD + self.d_x
-        x, y = self._about_pivot(X, slice(0, self.d_x)), self._about_pivot(Y, slice(self.d_x, None))
-        lifted = xp.zeros(
-            (x.shape[0], -(-split // _EVEN) * _EVEN), dtype=x.dtype, device=self._device
-        )
-        lifted[:, ONE] = 1.0
-        for column, rows in ((NORM_X, x), (NORM_Y, y)):
-            lifted[:, column] = xp.linalg.vector_norm(rows, axis=1) ** 2
-        lifted[:, HEAD:split] = x
-        return lifted, y
-
-    def _about_pivot(self, rows: Any, columns: slice) -> Any:
-        # Subtracted in double precision before any rounding: the pivot may dwarf the spread.
-        centred = rows - self._pivot[columns]
-        return self._xp.astype(centred, getattr(self._xp, self.precision), copy=False)
 
 
 def to_host(array: Any) -> Array:

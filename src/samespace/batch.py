@@ -41,11 +41,17 @@ def checked_keys(keys: Any, n: int, *, first: int) -> UInt64[Array, " n"]:
 
 def mean_of(array: Any) -> Float[Array, " d"]:
     """Mean of the first rows, near which sums are taken."""
-    # Row by row in double precision: a float16 sum would overflow, a float32 mean would be coarse.
-    return np.asarray(rows_of(array, slice(0, 4096)), np.float64).mean(axis=0)
+    first = array[:4096]
+    # In double precision: a float16 sum would overflow, a float32 mean would be coarse.
+    if isinstance(first, np.ndarray):
+        return first.mean(axis=0, dtype=np.float64)
+    from array_api_compat import array_namespace
+
+    xp = array_namespace(first)
+    return to_host(xp.mean(xp.astype(first, xp.float64), axis=0))
 
 
-def rows_of(array: Any, index: Any) -> Array:
-    """Some rows, on the host, in their own precision or, for half precision, in float32."""
-    rows = to_host(array[index])
+def at_least_single(rows: Any) -> Array:
+    """The same rows on the host, in their own precision or, for half precision, in float32."""
+    rows = to_host(rows)
     return rows.astype(np.result_type(rows.dtype, np.float32), copy=False)

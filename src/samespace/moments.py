@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from samespace.batch import checked_keys, rows_of, together
+from samespace.batch import checked_keys, together
 from samespace.errors import OptionError, ShapeError, TooFewRowsError
 from samespace.hashing import fold_of
 from samespace.lifted import HEAD, NORM_X, NORM_Y, ONE, centre, refuse_overflow
 from samespace.representation import Pair
-from samespace.reservoir import Reservoir
+from samespace.reservoir import Reservoir, Sampling
 from samespace.sums import FoldSums
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Moments:
         if precision not in ("float64", "float32"):
             raise OptionError(f"precision={precision!r}; write 'float64' or 'float32'.")
         self.d_x, self.d_y, self.folds, self.precision = d_x, d_y, folds, precision
-        self.reservoir = Reservoir.empty(d_x, d_y, keep=keep)
+        self._sampling = Sampling(Reservoir.empty(d_x, d_y, keep=keep))
         self.pairing: dict[str, Any] = {}
         self._take(None, np.zeros(d_x + d_y), rows=0)
 
@@ -147,7 +147,7 @@ class Moments:
         keys = checked_keys(keys, X.shape[0], first=self.n_seen)
         X, Y = together(X, Y)
         self._sums.add(X, Y, fold_of(keys, self.folds))
-        self._sample(X, Y, keys)
+        self._sampling.offer(X, Y, keys)
         self._forget()
 
     @np.errstate(over="ignore", invalid="ignore")
@@ -164,7 +164,7 @@ class Moments:
         merged._take(
             big._sums.grams() + small._sums.about(pivot), pivot, rows=self.n_seen + other.n_seen
         )
-        merged.reservoir = self.reservoir + other.reservoir
+        merged._sampling = Sampling(self.reservoir + other.reservoir)
         merged.pairing = self.pairing or other.pairing
         return merged
 
@@ -201,9 +201,8 @@ class Moments:
         moments = cls.from_grams(
             tensors["grams"], tensors["pivot"], d_x=meta["d_x"], precision=meta["precision"]
         )
-        moments.reservoir = Reservoir(
-            meta["keep"], tensors["sample_keys"], tensors["sample_x"], tensors["sample_y"]
-        )
+        sample = (tensors[f"sample_{part}"] for part in ("keys", "x", "y"))
+        moments._sampling = Sampling(Reservoir(meta["keep"], *sample))
         moments.pairing = meta["pairing"]
         return moments
 
@@ -230,7 +229,7 @@ class Moments:
             self._sums.grams()[:, lift[:, None], lift], self._sums.pivot[order], rows=self.n_seen
         )
         r = self.reservoir
-        swapped.reservoir = Reservoir(r.keep, r.keys, r.y, r.x)
+        swapped._sampling = Sampling(Reservoir(r.keep, r.keys, r.y, r.x))
         swapped.pairing = _swapped_pairing(self.pairing)
         return swapped
 
@@ -240,6 +239,11 @@ class Moments:
         x, y = slice(HEAD, HEAD + self.d_x), slice(HEAD + self.d_x, None)
         gram[x, y], gram[y, x] = Sxy, Sxy.T
         return self._part(gram, about=self._mean)
+
+    @property
+    def reservoir(self) -> Reservoir:
+        """The rows that the pass keeps, on the host."""
+        return self._sampling.settled()
 
     @property
     def n(self) -> int:
@@ -328,7 +332,7 @@ class Moments:
     ) -> Moments:
         pivot = self._sums.pivot if about is None else about
         part = Moments.from_grams(gram[None], pivot, d_x=self.d_x, precision=self.precision)
-        part.reservoir = Reservoir.empty(self.d_x, self.d_y, keep=self.reservoir.keep)
+        part._sampling = Sampling(Reservoir.empty(self.d_x, self.d_y, keep=self.reservoir.keep))
         part.pairing = self.pairing
         return part
 
@@ -336,13 +340,6 @@ class Moments:
         if not 0 <= k < self.folds:
             raise OptionError(f"fold {k} of Moments with folds 0 to {self.folds - 1}.")
         return k
-
-    def _sample(self, X: Any, Y: Any, keys: UInt64[Array, " n"]) -> None:
-        if self.reservoir.keep and len(index := self.reservoir.candidates(keys)):
-            fresh = Reservoir(
-                self.reservoir.keep, keys[index], rows_of(X, index), rows_of(Y, index)
-            )
-            self.reservoir = self.reservoir + fresh
 
 
 def _batch_rows(pair: Pair) -> int:

@@ -7,16 +7,20 @@ sample of a union is the union's smallest, whatever the batches, the order or th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from samespace.batch import at_least_single
 from samespace.errors import ShapeError
 from samespace.hashing import priority_of
 
 if TYPE_CHECKING:
     from jaxtyping import Float, UInt64
     from numpy import ndarray as Array
+
+_WAITING = 4
+"""How many times over a sample may wait to be sorted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,15 +54,56 @@ class Reservoir:
             np.concatenate([self.y, other.y]),
         )
 
-    def candidates(self, keys: UInt64[Array, " n"]) -> Array:
-        """Indices of the rows of a batch that might enter; all others need not be touched."""
-        priority = priority_of(keys)
-        if self.keep and len(self) == self.keep:
-            index = np.flatnonzero(priority < priority_of(self.keys[-1:])[0])
-        else:
-            index = np.arange(len(keys))
-        return index[np.argsort(priority[index], kind="stable")[: self.keep]]
-
     def _smallest(self, keys: Array, x: Array, y: Array) -> Reservoir:
         order = np.argsort(priority_of(keys), kind="stable")[: self.keep]
         return Reservoir(self.keep, keys[order], x[order], y[order])
+
+
+class Sampling:
+    """A sample under way: rows that may enter wait where they lie until there are many or it is asked for.
+
+    So a pass on a device fetches rows once in a while rather than with every batch.
+    """
+
+    def __init__(self, reservoir: Reservoir) -> None:
+        self._settled = reservoir
+        self._keys = reservoir.keys
+        self._waiting: list[tuple[Array, Any, Any]] = []
+
+    def offer(self, X: Any, Y: Any, keys: UInt64[Array, " n"]) -> None:
+        """Let the rows of a batch wait that might be kept."""
+        keep = self._settled.keep
+        index = _candidates(keys, self._keys, keep)
+        if len(index) == 0:
+            return
+        self._waiting.append((keys[index], X[index], Y[index]))
+        known = np.concatenate([self._keys, keys[index]])
+        self._keys = known[_first(priority_of(known), keep)]
+        if sum(len(waiting) for waiting, _, _ in self._waiting) > _WAITING * keep:
+            self.settled()
+
+    def settled(self) -> Reservoir:
+        """The sample of all rows offered so far."""
+        if self._waiting:
+            keys, x, y = zip(*self._waiting, strict=True)
+            fresh = [np.concatenate([at_least_single(part) for part in side]) for side in (x, y)]
+            self._settled += Reservoir(self._settled.keep, np.concatenate(keys), *fresh)
+            self._waiting = []
+        return self._settled
+
+
+def _candidates(keys: UInt64[Array, " n"], kept: UInt64[Array, " k"], keep: int) -> Array:
+    """Indices of the keys that might enter beside those kept, which are in order."""
+    priority = priority_of(keys)
+    if len(kept) < keep:
+        return _first(priority, keep)
+    index = np.flatnonzero(priority < priority_of(kept[-1:])) if keep else np.empty(0, np.intp)
+    return index[_first(priority[index], keep)]
+
+
+def _first(priority: UInt64[Array, " n"], keep: int) -> Array:
+    """Indices of the ``keep`` smallest, in order; partitioned first, since a batch has many more."""
+    if keep >= len(priority):
+        return np.argsort(priority, kind="stable")
+    index = np.argpartition(priority, keep)[:keep]
+    return index[np.argsort(priority[index], kind="stable")]
