@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -138,6 +139,20 @@ def record(
         versions={},
         commit=None,
     )
+
+
+def test_what_a_model_in_one_point_has_no_share_of_is_not_computed():
+    assert curves.shares([1.0, 0.0], [2.0, 0.0]) == [0.5, None]
+    found = verdicts.with_interval([0.5, None, 0.7])
+    assert (found["value"].mean, found["value"].n) == (pytest.approx(0.6), 2)
+    assert verdicts.with_interval([None]) == {"value": None, "interval": None, "seeds": [None]}
+
+
+def test_a_loss_is_compared_with_that_of_a_model_that_learned_nothing():
+    one = record(batch=32)
+    one.values["loss"] = [[3.0] * 5, [math.log(32)] * 4 + [math.log(32) / 2]]
+    pairs = curves.apart(one.settings)
+    assert verdicts.measures(one, pairs)["loss_over_chance"]["seeds"] == [1.0] * 4 + [0.5]
 
 
 def claims(*records):

@@ -111,19 +111,27 @@ def _table(summary: dict[str, Any]) -> Iterator[str]:
         f"{summary['paper']} {summary['figure']} at scale {summary['scale']}: {summary['recorded']} of "
         f"{summary['pieces']} pieces recorded, {summary['seconds']:.0f} s of work"
     )
-    for name, value in _values(summary["values"], ()):
-        spread = "" if value["sd"] is None else f" +- {value['sd']:.3g}"
-        paper = "-" if value["paper"] is None else f"{value['paper']:.4g}"
-        verdict = {True: "reproduced", False: "NOT reproduced", None: "not judged"}
-        yield (
-            f"{name}: {value['mean']:.4g}{spread} (n = {value['n']}), paper {paper}: "
-            f"{verdict[value['reproduced']]}; {value['reason']}"
-        )
+    for name, found in _found(summary["values"], ()):
+        yield f"{name}: {_claim(found) if 'holds' in found else _number(found)}"
 
 
-def _values(content: Any, path: tuple[str, ...]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Find the values anywhere inside a summary, named by the way to them."""
-    if isinstance(content, dict) and "reproduced" in content:
+def _claim(found: dict[str, Any]) -> str:
+    word = {True: "holds", False: "does NOT hold", None: "not decided"}[found["holds"]]
+    return f"{word}; {found['reason']}"
+
+
+def _number(found: dict[str, Any]) -> str:
+    spread = "" if found["sd"] is None else f" +- {found['sd']:.3g}"
+    ours = f"{found['mean']:.4g}{spread} (n = {found['n']})"
+    if found["paper"] is None:
+        return ours
+    word = {True: "reproduced", False: "NOT reproduced", None: "not judged"}[found["reproduced"]]
+    return f"{ours}, paper {found['paper']:.4g}: {word}; {found['reason']}"
+
+
+def _found(content: Any, path: tuple[str, ...]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Find the numbers and the judged claims anywhere inside a summary, named by the way to them."""
+    if isinstance(content, dict) and ("reproduced" in content or {"holds", "reason"} <= {*content}):
         yield " / ".join(path), content
         return
     if isinstance(content, dict):
@@ -133,4 +141,4 @@ def _values(content: Any, path: tuple[str, ...]) -> Iterator[tuple[str, dict[str
     else:
         return
     for key, inner in entries:
-        yield from _values(inner, (*path, str(key)))
+        yield from _found(inner, (*path, str(key)))

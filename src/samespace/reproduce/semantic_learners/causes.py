@@ -19,6 +19,7 @@ import numpy as np
 
 from samespace.reproduce.record import Record
 from samespace.reproduce.registry import Piece, Settings
+from samespace.reproduce.semantic_learners.curves import shares
 from samespace.reproduce.semantic_learners.settings import common
 from samespace.reproduce.semantic_learners.verdicts import CLOSE, with_interval
 
@@ -46,14 +47,13 @@ def summarise(records: Sequence[Record], expected: Mapping[str, Any]) -> dict[st
 
 def _row(record: Record) -> dict[str, Any]:
     values, split = record.values, record.values["free_direction"]
-    distance = np.array(values["within"]["mean"])
-    share = np.array(split["along"]) / distance
+    distance, along = values["within"]["mean"], split["along"]
     return {
         **{name: record.settings[name] for name in _VARIED},
         "distance_within": _before_and_after(distance[0], distance[-1]),
         "distance_ratio": _before_and_after(values["ratio_before"], values["ratio"]),
         "logit_ratio": _before_and_after(split["logit_ratio_before"], split["logit_ratio"]),
-        "share_along": _before_and_after(share[0], share[-1]),
+        "share_along": _before_and_after(*(shares(along[t], distance[t]) for t in (0, -1))),
         "kept": {name: with_interval(part) for name, part in split["kept_of_first"].items()},
     }
 
@@ -147,7 +147,7 @@ def _lines(axes: Any, rows: Sequence[Mapping[str, Any]], measure: Any) -> None:
     for decay, (colour, marker, line) in zip(decays, styles, strict=False):
         spreads = [row["symbol_sd"] for row in rows if row["weight_decay"] == decay]
         found = [measure(row) for row in rows if row["weight_decay"] == decay]
-        means = [one["value"]["mean"] for one in found]
+        means = [one["value"]["mean"] if one["value"] else np.nan for one in found]
         axes.plot(spreads, means, marker=marker, linestyle=line, color=colour, label=f"{decay:g}")
         for spread, one in zip(spreads, found, strict=True):
             if one["interval"] is not None:

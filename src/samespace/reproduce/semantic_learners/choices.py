@@ -22,7 +22,7 @@ from samespace.reproduce.semantic_learners.settings import VARIANTS, common
 
 _FIGURES = {"fig2": ("fig2a", "fig2b")}
 _SHOWN = (
-    *("ratio", "advantage", "epochs_to_half", "epochs_to_95", "final_accuracy"),
+    *("ratio", "loss_over_chance", "advantage", "epochs_to_half", "epochs_to_95", "final_accuracy"),
     *("within_shrinks_to", "between_shrinks_to", "bands"),
 )
 
@@ -65,8 +65,8 @@ def _row(record: Record, variant: str) -> dict[str, Any]:
 
 def _least_share(record: Record) -> dict[str, Any]:
     """Return the share of the contexts' variance along the direction in which they agree best."""
-    eigenvalues = np.array(record.values["free_direction"]["eigenvalues"])
-    return verdicts.with_interval(eigenvalues[:, 0].tolist())
+    eigenvalues = record.values["free_direction"]["eigenvalues"]
+    return verdicts.with_interval([one[0] for one in eigenvalues])
 
 
 def _claims(rows: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,8 +111,9 @@ def _dots(
 
     for place, choice in enumerate(choices):
         if choice in rows:
-            one = rows[choice][name]
-            axes.plot(one["seeds"], [place] * len(one["seeds"]), "o", color=colour, ms=4, alpha=0.4)
-            axes.plot(one["value"]["mean"], place, "|", color=INK, ms=12, mew=2)
+            known = [seed for seed in rows[choice][name]["seeds"] if seed is not None]
+            axes.plot(known, [place] * len(known), "o", color=colour, ms=4, alpha=0.4)
+            if known:
+                axes.plot(np.mean(known), place, "|", color=INK, ms=12, mew=2)
     axes.axvline(bound, color=INK, linewidth=0.6, linestyle=(0, (1, 2)))
     axes.set_yticks(range(len(choices)), [choice.replace("-", " ") for choice in choices])

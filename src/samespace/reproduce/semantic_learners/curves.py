@@ -36,15 +36,15 @@ def distances(history: ContrastiveHistory, settings: Settings) -> dict[str, Any]
     """Summarise distances within and between classes over training."""
     within, all_distances = apart(settings) == 0, history.distances()
     inside, outside = all_distances[:, :, within], all_distances[:, :, ~within]
-    ratio, points = inside.mean(axis=2) / outside.mean(axis=2), settings["points"]
+    inner, outer, points = inside.mean(axis=2), outside.mean(axis=2), settings["points"]
     return {
         "epochs": kept(history.epochs, points),
         "within": _spread(inside, points),
         "between": _spread(outside, points),
         "loss": kept(history.loss[1:], points),
-        "ratio": ratio[-1].round(5).tolist(),
-        "ratio_before": ratio[0].round(5).tolist(),
-        "epochs_to_half": verdicts.first_time(history.epochs, ratio < verdicts.CLOSE),
+        "ratio": shares(inner[-1], outer[-1]),
+        "ratio_before": shares(inner[0], outer[0]),
+        "epochs_to_half": verdicts.first_time(history.epochs, inner < verdicts.CLOSE * outer),
         "final_distances": all_distances[-1].round(5).tolist(),
     }
 
@@ -71,9 +71,9 @@ def free_direction(history: ContrastiveHistory, settings: Settings) -> dict[str,
         "across": kept(across[:, :, within].mean(axis=2), points),
         "logits_within": kept(inside, points),
         "logits_between": kept(outside, points),
-        "logit_ratio_before": (inside[0] / outside[0]).tolist(),
-        "logit_ratio": (inside[-1] / outside[-1]).tolist(),
-        "eigenvalues": (eigenvalues[-1] / eigenvalues[-1].sum(1, keepdims=True)).round(7).tolist(),
+        "logit_ratio_before": shares(inside[0], outside[0]),
+        "logit_ratio": shares(inside[-1], outside[-1]),
+        "eigenvalues": [shares(one, np.full_like(one, one.sum())) for one in eigenvalues[-1]],
         "kept_of_first": kept_of_first(differences[:, :, within], free[-1]),
     }
 
@@ -109,6 +109,12 @@ def accuracies(outcome: Outcome, settings: Settings) -> dict[str, Any]:
         },
         "advantage": (starts["pretrained"] - starts["random"]).mean(axis=0).round(5).tolist(),
     }
+
+
+def shares(parts: Float[Array, " n"], wholes: Float[Array, " n"]) -> list[float | None]:
+    """Return parts / wholes; None where there is no whole: a model that put everything in one point."""
+    pairs = zip(np.asarray(parts).tolist(), np.asarray(wholes).tolist(), strict=True)
+    return [None if whole == 0 else round(part / whole, 7) for part, whole in pairs]
 
 
 def _spread(distances: Float[Array, "evaluations models pairs"], points: int) -> dict[str, Any]:

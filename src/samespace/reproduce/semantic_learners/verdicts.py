@@ -50,6 +50,7 @@ def measures(record: Record, apart: Int[Array, " pairs"]) -> dict[str, Any]:
     values = record.values
     found = {
         "ratio_before": Value.of(values["ratio_before"]),
+        "loss_over_chance": _over_chance(record),
         "ratio": with_interval(values["ratio"]),
         "within_shrinks_to": Value.of(_shrinkage(values["within"]["mean"])),
         "between_shrinks_to": Value.of(_shrinkage(values["between"]["mean"])),
@@ -67,11 +68,21 @@ def measures(record: Record, apart: Int[Array, " pairs"]) -> dict[str, Any]:
     return found
 
 
-def with_interval(values: Sequence[float]) -> dict[str, Any]:
-    """Return mean, interval and seeds of one number; the interval of a single seed is None."""
-    low, high = interval(values)
+def with_interval(values: Sequence[float | None]) -> dict[str, Any]:
+    """Return mean, interval and seeds of one number, which some seeds may not have.
+
+    The interval of a single seed is None, and so is the mean of none.
+    """
+    known = [value for value in values if value is not None]
+    low, high = interval(known)
     ends = [low, high] if math.isfinite(low) else None
-    return {"value": Value.of(values), "interval": ends, "seeds": list(values)}
+    return {"value": Value.of(known) if known else None, "interval": ends, "seeds": list(values)}
+
+
+def _over_chance(record: Record) -> dict[str, Any]:
+    """Compare the last loss with that of a model that tells no pair from another: 1 is nothing learned."""
+    chance = math.log(record.settings["batch"])
+    return with_interval([round(loss / chance, 4) for loss in record.values["loss"][-1]])
 
 
 def _times(seeds: Sequence[int | None]) -> dict[str, Any]:
