@@ -1,8 +1,9 @@
 """Adding batches to the folds' lifted Gram matrices: BLAS on the host, the array's own library on a device.
 
-On the host one symmetric rank-k update (``syrk``) of the lifted rows fills one triangle of all blocks at
-once. A device library offers no such update, so there the upper triangle is multiplied in strips, about the
-arithmetic of the bare products X'X, X'Y, Y'Y; and all folds at once, since one alone would not fill a GPU.
+On the host NumPy makes the product of lifted rows with themselves by one symmetric rank-k update (``syrk``),
+folds side by side, one on each core. A device library offers no such update, so there the upper triangle is
+multiplied in strips, about the arithmetic of the bare products X'X, X'Y, Y'Y; and all folds at once, since
+one alone would not fill a GPU.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from scipy.linalg.blas import dsyrk, ssyrk
 
 from samespace.lifted import HEAD, NORM_X, NORM_Y, ONE
+from samespace.parallel import side_by_side
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -21,10 +22,9 @@ if TYPE_CHECKING:
 
 Precision = Literal["float64", "float32"]
 
-_PENDING_BYTES = 6 << 20
+_PENDING_BYTES = 12 << 20
 """Rows of one fold held back until they are many enough for BLAS: its update of a thousand rows runs twice as
 fast as of a hundred, and a batch small enough for memory leaves each fold few."""
-
 
 _EVEN = 16
 """Columns that a device's products come in: a width between costs them more than the zeros that fill it."""
@@ -82,35 +82,37 @@ class HostAccumulator(Accumulator):
         self, pivot: Float[Array, " d"], d_x: int, *, folds: int, precision: Precision
     ) -> None:
         super().__init__(pivot, d_x, folds=folds, precision=precision)
-        dtype = np.dtype(precision)
+        self._dtype = np.dtype(precision)
         self._gram = np.zeros((folds, self.width, self.width))
         self._block_rows = max(256, _PENDING_BYTES // (4 * self.width))
-        self._lifted = np.empty((self._block_rows, self.width), dtype)
         self._pending = np.empty((folds, self._block_rows, len(pivot)), np.float32)
         self._held = [0] * folds
-        self._scratch = None if dtype == np.float64 else np.zeros((self.width,) * 2, dtype)
+        self._rooms: list[tuple[Array, Array]] = []
 
     def add(self, X: Array, Y: Array, fold: Int[Array, " n"]) -> None:
         self._widen(np.result_type(X.dtype, Y.dtype, np.float32))
         order, places = by_fold(fold, self.folds)
-        for k, place in places:
-            rows = order[place]
-            while len(rows):
-                room = self._block_rows - self._held[k]
-                self._hold(k, X, Y, rows[:room])
-                if self._held[k] == self._block_rows:
-                    self._flush(k)
-                rows = rows[room:]
+        waiting = {k: order[place] for k, place in places}
+        while waiting:
+            for k, rows in waiting.items():
+                free = self._block_rows - self._held[k]
+                self._hold(k, X, Y, rows[:free])
+                waiting[k] = rows[free:]
+            waiting = {k: rows for k, rows in waiting.items() if len(rows)}
+            if waiting:
+                # The others are nearly full too, and together they keep all cores busy.
+                self._flush_all()
 
     def drain(self) -> Float[Array, "k w w"]:
         self._flush_all()
-        for gram in self._gram:  # in place: these matrices are the largest thing in memory
-            gram += np.triu(gram, 1).T
         return self._gram
 
     def ones_row(self) -> Float[Array, " w"]:
-        self._flush_all()
         row: Array = self._gram[:, ONE, :].sum(axis=0)
+        room, product = self._room()
+        for rows, held in zip(self._pending, self._held, strict=True):
+            row += self._lift(rows[:held], room[:held]).sum(axis=0, dtype=np.float64)
+        self._rooms.append((room, product))
         return row
 
     def _widen(self, dtype: np.dtype[Any]) -> None:
@@ -126,32 +128,34 @@ class HostAccumulator(Accumulator):
         self._held[k] += len(rows)
 
     def _flush_all(self) -> None:
-        for k in range(self.folds):
-            self._flush(k)
+        any(side_by_side(self._flush, range(self.folds), width=self.width))
 
     @np.errstate(over="ignore", invalid="ignore")  # Moments refuses such sums when they are read
     def _flush(self, k: int) -> None:
         if self._held[k]:
-            self._add_gram(k, self._lift(self._pending[k, : self._held[k]]))
+            room, product = self._room()
+            lifted = self._lift(self._pending[k, : self._held[k]], room[: self._held[k]])
+            self._gram[k] += np.matmul(lifted.T, lifted, out=product)
+            self._rooms.append((room, product))
             self._held[k] = 0
 
-    def _lift(self, rows: Float[Array, "m d"]) -> Float[Array, "m w"]:
-        lifted, split = self._lifted[: len(rows)], HEAD + self.d_x
+    def _room(self) -> tuple[Array, Array]:
+        """What one core works in: a block of lifted rows and their product."""
+        try:
+            return self._rooms.pop()
+        except IndexError:
+            shapes = (self._block_rows, self.width), (self.width, self.width)
+            return np.empty(shapes[0], self._dtype), np.empty(shapes[1], self._dtype)
+
+    def _lift(self, rows: Float[Array, "m d"], lifted: Float[Array, "m w"]) -> Float[Array, "m w"]:
+        split = HEAD + self.d_x
         # Subtract in double precision before any rounding: the pivot may dwarf the spread.
         np.subtract(rows, self.pivot, out=lifted[:, HEAD:], dtype=np.float64, casting="unsafe")
         x, y = lifted[:, HEAD:split], lifted[:, split:]
         lifted[:, ONE] = 1.0
-        np.einsum("ij,ij->i", x, x, out=lifted[:, NORM_X])
-        np.einsum("ij,ij->i", y, y, out=lifted[:, NORM_Y])
+        np.vecdot(x, x, out=lifted[:, NORM_X])
+        np.vecdot(y, y, out=lifted[:, NORM_Y])
         return lifted
-
-    def _add_gram(self, k: int, lifted: Float[Array, "m w"]) -> None:
-        # A C-ordered matrix is its transpose to Fortran: the transposed update fills our upper triangle.
-        if self._scratch is None:
-            dsyrk(1.0, lifted.T, beta=1.0, c=self._gram[k].T, lower=1, overwrite_c=1)
-        else:
-            ssyrk(1.0, lifted.T, beta=0.0, c=self._scratch.T, lower=1, overwrite_c=1)
-            self._gram[k] += self._scratch
 
 
 class DeviceAccumulator(Accumulator):
