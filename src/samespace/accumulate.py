@@ -1,9 +1,9 @@
 """Adding batches to the folds' lifted Gram matrices: BLAS on the host, the array's own library on a device.
 
-On the host NumPy makes the product of lifted rows with themselves by one symmetric rank-k update (``syrk``),
-folds side by side, one on each core. A device library offers no such update, so there the upper triangle is
-multiplied in strips, about the arithmetic of the bare products X'X, X'Y, Y'Y; and all folds at once, since
-one alone would not fill a GPU.
+On the host NumPy makes the products of a side with itself by symmetric rank-k updates (``syrk``), folds side
+by side, one on each core. A device library offers no such update, so there the upper triangle is multiplied
+in strips, about the arithmetic of the bare products X'X, X'Y, Y'Y; and all folds at once, since one alone
+would not fill a GPU.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Precision = Literal["float64", "float32"]
 
-_PENDING_BYTES = 12 << 20
+_PENDING_BYTES = 6 << 20
 """Rows of one fold held back until they are many enough for BLAS: its update of a thousand rows runs twice as
 fast as of a hundred, and a batch small enough for memory leaves each fold few."""
 
@@ -72,6 +72,12 @@ def by_fold(fold: Int[Array, " n"], folds: int) -> tuple[Int[Array, " n"], list[
     return order, [(k, place) for k, place in enumerate(places) if place.start < place.stop]
 
 
+def mirror(gram: Float[Array, "w w"]) -> None:
+    """Make a matrix symmetric, in place, from its upper triangle."""
+    below = np.tri(len(gram), k=-1, dtype=bool)
+    np.copyto(gram, gram.T.copy(), where=below)
+
+
 class HostAccumulator(Accumulator):
     """NumPy rows. ``float32`` multiplies blocks in single precision and adds them in double.
 
@@ -85,7 +91,7 @@ class HostAccumulator(Accumulator):
         self._dtype = np.dtype(precision)
         self._gram = np.zeros((folds, self.width, self.width))
         self._block_rows = max(256, _PENDING_BYTES // (4 * self.width))
-        self._pending = np.empty((folds, self._block_rows, len(pivot)), np.float32)
+        self._pending = self._sides(np.dtype(np.float32))
         self._held = [0] * folds
         self._rooms: list[tuple[Array, Array]] = []
 
@@ -105,26 +111,33 @@ class HostAccumulator(Accumulator):
 
     def drain(self) -> Float[Array, "k w w"]:
         self._flush_all()
+        for gram in self._gram:  # in place: these matrices are the largest thing in memory
+            mirror(gram)
         return self._gram
 
     def ones_row(self) -> Float[Array, " w"]:
         row: Array = self._gram[:, ONE, :].sum(axis=0)
-        room, product = self._room()
-        for rows, held in zip(self._pending, self._held, strict=True):
-            row += self._lift(rows[:held], room[:held]).sum(axis=0, dtype=np.float64)
-        self._rooms.append((room, product))
+        room = self._room()
+        for k in range(self.folds):
+            row += self._lift(k, room[0]).sum(axis=0, dtype=np.float64)
+        self._rooms.append(room)
         return row
 
     def _widen(self, dtype: np.dtype[Any]) -> None:
         """Hold rows in a type that loses nothing of any batch."""
-        if dtype.itemsize > self._pending.itemsize:
+        if dtype.itemsize > self._pending[0].itemsize:
             self._flush_all()
-            self._pending = np.empty(self._pending.shape, dtype)
+            self._pending = self._sides(dtype)
+
+    def _sides(self, dtype: np.dtype[Any]) -> tuple[Array, Array]:
+        shape = self.folds, self._block_rows
+        d_y = len(self.pivot) - self.d_x
+        return np.empty((*shape, self.d_x), dtype), np.empty((*shape, d_y), dtype)
 
     def _hold(self, k: int, X: Array, Y: Array, rows: Int[Array, " m"]) -> None:
-        block = self._pending[k, self._held[k] : self._held[k] + len(rows)]
-        block[:, : self.d_x] = X[rows]
-        block[:, self.d_x :] = Y[rows]
+        place = slice(self._held[k], self._held[k] + len(rows))
+        for side, held in zip((X, Y), self._pending, strict=True):
+            held[k, place] = side[rows]
         self._held[k] += len(rows)
 
     def _flush_all(self) -> None:
@@ -133,28 +146,37 @@ class HostAccumulator(Accumulator):
     @np.errstate(over="ignore", invalid="ignore")  # Moments refuses such sums when they are read
     def _flush(self, k: int) -> None:
         if self._held[k]:
-            room, product = self._room()
-            lifted = self._lift(self._pending[k, : self._held[k]], room[: self._held[k]])
-            self._gram[k] += np.matmul(lifted.T, lifted, out=product)
-            self._rooms.append((room, product))
+            room = self._room()
+            lifted = self._lift(k, room[0])
+            x, y = slice(0, HEAD + self.d_x), slice(HEAD + self.d_x, None)
+            for left, right in ((x, x), (x, y), (y, y)):
+                a, b = lifted[:, left], lifted[:, right]
+                shape = a.shape[1], b.shape[1]
+                product = np.matmul(a.T, b, out=room[1][: shape[0] * shape[1]].reshape(shape))
+                self._gram[k, left, right] += product
+            self._rooms.append(room)
             self._held[k] = 0
 
     def _room(self) -> tuple[Array, Array]:
-        """What one core works in: a block of lifted rows and their product."""
+        """What one core works in: a block of lifted rows, and a block of their product."""
         try:
             return self._rooms.pop()
         except IndexError:
-            shapes = (self._block_rows, self.width), (self.width, self.width)
-            return np.empty(shapes[0], self._dtype), np.empty(shapes[1], self._dtype)
+            widest = max(HEAD + self.d_x, self.width - HEAD - self.d_x)
+            lifted = np.empty((self._block_rows, self.width), self._dtype)
+            return lifted, np.empty(widest**2, self._dtype)
 
-    def _lift(self, rows: Float[Array, "m d"], lifted: Float[Array, "m w"]) -> Float[Array, "m w"]:
-        split = HEAD + self.d_x
-        # Subtract in double precision before any rounding: the pivot may dwarf the spread.
-        np.subtract(rows, self.pivot, out=lifted[:, HEAD:], dtype=np.float64, casting="unsafe")
-        x, y = lifted[:, HEAD:split], lifted[:, split:]
+    def _lift(self, k: int, room: Float[Array, "b w"]) -> Float[Array, "m w"]:
+        lifted, split = room[: self._held[k]], HEAD + self.d_x
         lifted[:, ONE] = 1.0
-        np.vecdot(x, x, out=lifted[:, NORM_X])
-        np.vecdot(y, y, out=lifted[:, NORM_Y])
+        for rows, start, stop, norm in (
+            (self._pending[0], HEAD, split, NORM_X),
+            (self._pending[1], split, self.width, NORM_Y),
+        ):
+            z, pivot = lifted[:, start:stop], self.pivot[start - HEAD : stop - HEAD]
+            # Subtract in double precision before any rounding: the pivot may dwarf the spread.
+            np.subtract(rows[k, : len(z)], pivot, out=z, dtype=np.float64, casting="unsafe")
+            np.vecdot(z, z, out=lifted[:, norm])
         return lifted
 
 
@@ -194,8 +216,8 @@ class DeviceAccumulator(Accumulator):
     def drain(self) -> Float[Array, "k w w"]:
         full = np.empty((self.folds, self.width, self.width))
         for k in range(self.folds):
-            upper = np.triu(to_host(self._gram[k, : self.width, : self.width]))
-            np.add(upper, np.triu(upper, 1).T, out=full[k])
+            full[k] = to_host(self._gram[k, : self.width, : self.width])
+            mirror(full[k])
         return full
 
     def ones_row(self) -> Float[Array, " w"]:

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
     Progress = Callable[[str, int, int], None]
 
-_BATCH_VALUES = 1 << 22
+_BATCH_VALUES = 1 << 20
 _BATCH_VALUES_ON_GPU = 1 << 27
-"""Values of x and y together in a batch when this room chooses the batch: 32 MB of float64, 1 GB on a GPU."""
+"""Values of x and y together in a batch when this room chooses the batch: 8 MB of float64, 1 GB on a GPU."""
 
 
 class Moments:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jaxtyping import Float, UInt64
     from numpy import ndarray as Array
 
-_WAITING = 4
+_WAITING = 2
 """How many times over a sample may wait to be sorted."""
 
 
