@@ -52,15 +52,19 @@ def translate(
     moved[HEAD:, :HEAD] = moved[:HEAD, HEAD:].T
     # s sums' + sums s' + n s s', as two outer products of which centring makes one vanish.
     rest = sums + n * shift
-    np.subtract(gram[HEAD:, HEAD:], np.outer(sums, -shift), out=moved[HEAD:, HEAD:])
+    inner = moved[HEAD:, HEAD:]
+    np.multiply.outer(sums, shift, out=inner)
+    inner += gram[HEAD:, HEAD:]
     if rest.any():
-        moved[HEAD:, HEAD:] += np.outer(shift, rest)
+        inner += np.outer(shift, rest)
     return moved
 
 
 def centre(gram: Float[Array, "w w"], *, d_x: int) -> tuple[Array, Array]:
     """Gram matrix about the rows' own mean, and that mean relative to the old pivot."""
     mean = gram[ONE, HEAD:] / gram[ONE, ONE]
+    if not mean.any():
+        return gram, mean
     centred = translate(gram, -mean, d_x=d_x)
     # By definition exactly zero; leaving the rounding there would leak into later translations.
     centred[ONE, HEAD:] = centred[HEAD:, ONE] = 0.0

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 _GRAM_CONDITION = 1e12
 """Largest condition of M'M whose eigenvectors still give the polar factor to 1e-5, before polishing."""
 
+_WELL_CONDITIONED = 1e6
+"""Condition up to which they give it to 1e-10, and one step of polishing is enough."""
+
 _STEPS = 30
 _ENOUGH = 1e-5
 """Improvement, as a share of Y's variance, below which a step is the last: far under any tolerance."""
@@ -108,7 +111,9 @@ def polar_factor(M: Float[Array, "a b"]) -> Float[Array, "a b"]:
         by_svd: Array = U @ Vt
         return by_svd
     R = M @ (vectors / np.sqrt(values)) @ vectors.T
-    for _ in range(2):  # quadratic: 1e-5 -> 1e-10 -> rounding
+    for _ in range(
+        1 if values[0] * _WELL_CONDITIONED > values[-1] else 2
+    ):  # each squares the error
         R = 1.5 * R - 0.5 * R @ (R.T @ R)
     return R
 
