@@ -116,12 +116,15 @@ def logit_distance(
 def _squared_lengths(pair: ModelPair) -> tuple[Float[Array, " n"], float, float]:
     """Squared distance of every input's logits, and the mean squared lengths of both models' logits."""
     star, own = np.split(pair.joint_labels.centred, [pair.g_star.d], axis=1)
+    # Their triangle: below row d* the starred side is zero.
+    star = star[: pair.g_star.d]
     squared, own2, star2 = [], 0.0, 0.0
     for rows, rows_star in paired_blocks(pair.f, pair.f_star):
         logits, logits_star = rows @ own.T, rows_star @ star.T
-        squared.append(np.sum((logits - logits_star) ** 2, axis=1))
-        own2 += float(np.sum(logits**2))
-        star2 += float(np.sum(logits_star**2))
+        own2 += float(np.vdot(logits, logits))
+        star2 += float(np.vdot(logits_star, logits_star))
+        logits[:, : len(star)] -= logits_star
+        squared.append(np.vecdot(logits, logits))
     return np.concatenate(squared), own2 / pair.f.n, star2 / pair.f.n
 
 
