@@ -32,7 +32,7 @@ doctest: $(VENV)/.develops ## run the examples in docstrings
 	$(BIN)/python -m pytest --doctest-modules --doctest-ignore-import-errors src/samespace $(ARGS)
 
 docs: $(VENV)/.develops ## build the documentation, its gallery included, into docs/_build/html
-	$(BIN)/sphinx-build --fail-on-warning --keep-going --jobs $(JOBS) -b html docs docs/_build/html $(ARGS)
+	$(BIN)/sphinx-build --fail-on-warning --keep-going -b html docs docs/_build/html $(ARGS)
 
 bench: $(VENV)/.develops ## measure the ratios at their quick scale; see benchmarks/README.md
 	@set -e; for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script --quick $(ARGS); done

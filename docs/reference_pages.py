@@ -31,11 +31,16 @@ ROOMS = {
 
 
 def write_pages() -> None:
-    """Write the pages, each object on one of them alone."""
+    """Write the pages, each object on one of them alone, and drop those of objects that are gone."""
     seen: set[int] = set()
+    listed: set[str] = set()
     for room, title in ROOMS.items():
         names = [name for name, thing in public(room) if _is_new(thing, seen)]
+        listed |= {f"{room}.{name}" for name in names}
         _write(FOLDER / f"{room}.rst", page(room, title, names))
+    for generated in (FOLDER / "generated").glob("*.rst"):
+        if generated.stem not in listed:
+            generated.unlink()
 
 
 def public(room: str) -> list[tuple[str, Any]]:

@@ -8,7 +8,7 @@ import torch
 
 from samespace.errors import InterruptedWorkError, OptionError, ShapeError
 from samespace.learn.epoch_orders import EpochOrders, Split
-from samespace.learn.epoch_recipe import Recipe
+from samespace.learn.epoch_recipe import EpochRecipe
 from samespace.learn.population_training import Training, train
 from samespace.learn.stacked_transformer import StackedParameters
 from tests.tolerances import atol
@@ -18,7 +18,7 @@ EVEN = np.full(20, 1 / 20)
 
 
 def recipe(**changes):
-    return Recipe(**{"epochs": 6, "batch": 5, "learning_rate": 0.1, "every": 2, **changes})
+    return EpochRecipe(**{"epochs": 6, "batch": 5, "learning_rate": 0.1, "every": 2, **changes})
 
 
 def training(how, seeds=(0, 1, 2), **options):
@@ -90,6 +90,6 @@ def test_populations_take_turns_and_tell_how_far_the_slowest_is():
 
 def test_what_cannot_be_meant_is_refused():
     with pytest.raises(OptionError, match="epochs, batch and every"):
-        Recipe(epochs=0)
+        EpochRecipe(epochs=0)
     with pytest.raises(ShapeError, match="3 models got 2 of them"):
         training(recipe(weight_decay=(0.0, 0.1)))

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from samespace.errors import OptionError, ShapeError
-from samespace.learn.epoch_recipe import Recipe
+from samespace.learn.epoch_recipe import EpochRecipe
 from samespace.learn.semantic import (
     Classifiers,
     ContrastiveModels,
@@ -78,7 +78,7 @@ def test_a_model_gives_the_loss_of_its_own_embeddings():
 
 
 def trained(seeds, **changes):
-    recipe = Recipe(epochs=3, learning_rate=1e-2, every=1, **changes)
+    recipe = EpochRecipe(epochs=3, learning_rate=1e-2, every=1, **changes)
     models = ContrastiveModels.initial(ENCODER, symbols=6, seeds=seeds)
     return train_contrastive(
         models, WORLD.symbol, WORLD.context, WORLD.probability, seeds=seeds, recipe=recipe
@@ -113,7 +113,7 @@ def test_a_little_training_finds_the_classes():
         world.context,
         world.probability,
         seeds=[0],
-        recipe=Recipe(epochs=150, learning_rate=1e-2, every=150),
+        recipe=EpochRecipe(epochs=150, learning_rate=1e-2, every=150),
     )
     i, j = np.triu_indices(6, 1)
     within = (i - j) % 2 == 0
@@ -141,7 +141,7 @@ def test_classifiers_learn_and_are_judged_on_what_they_have_not_seen():
         tokens,
         labels,
         seeds=[0, 1],
-        recipe=Recipe(epochs=40, learning_rate=1e-2, every=40, weight_decay=0.0),
+        recipe=EpochRecipe(epochs=40, learning_rate=1e-2, every=40, weight_decay=0.0),
     )
     assert history.accuracy.shape == (2, 2)
     assert (history.loss[-1] < 0.3).all()
@@ -162,5 +162,5 @@ def test_what_cannot_be_meant_is_refused():
             WORLD.context,
             WORLD.symbol,
             seeds=[0, 1],
-            recipe=Recipe(epochs=1),
+            recipe=EpochRecipe(epochs=1),
         )

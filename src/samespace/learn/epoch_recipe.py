@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recipe:
+class EpochRecipe:
     """How to train; the defaults are the paper's.
 
     Parameters

@@ -21,7 +21,7 @@ from torch import Tensor
 from samespace.errors import ShapeError
 from samespace.learn import checkpoint as checkpoints
 from samespace.learn.epoch_orders import EPOCHS, EpochOrders
-from samespace.learn.epoch_recipe import Recipe
+from samespace.learn.epoch_recipe import EpochRecipe
 from samespace.learn.stacked_transformer import StackedParameters
 
 Progress = Callable[[str, int, int], None]
@@ -59,7 +59,7 @@ class Training:
         loss: Callable[[Tensor], Tensor],
         measure: Callable[[], Mapping[str, Tensor]],
         orders: EpochOrders,
-        recipe: Recipe,
+        recipe: EpochRecipe,
         *,
         checkpoint: Path | None = None,
         identity: str = "",

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from samespace.learn.epoch_orders import EpochOrders, Split, each
-from samespace.learn.epoch_recipe import Recipe
+from samespace.learn.epoch_recipe import EpochRecipe
 from samespace.learn.population_training import Progress, Training, train
 from samespace.learn.semantic import Classifiers, ContrastiveModels
 
@@ -109,7 +109,7 @@ class ContrastiveTraining:
         probability: Float[Array, " samples"] | Float[Array, "models samples"],
         *,
         seeds: Sequence[int],
-        recipe: Recipe,
+        recipe: EpochRecipe,
         checkpoint: Path | None = None,
         watch: bool = False,
         captured: bool = True,
@@ -165,7 +165,7 @@ class ClassifierTraining:
         label: Int[Array, " samples"],
         *,
         seeds: Sequence[int],
-        recipe: Recipe,
+        recipe: EpochRecipe,
         checkpoint: Path | None = None,
         captured: bool = True,
     ) -> None:

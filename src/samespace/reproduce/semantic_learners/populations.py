@@ -20,7 +20,7 @@ import numpy as np
 from samespace.reproduce.registry import Context, Progress, Settings
 
 if TYPE_CHECKING:
-    from samespace.learn.epoch_recipe import Recipe
+    from samespace.learn.epoch_recipe import EpochRecipe
     from samespace.learn.semantic_training import AccuracyHistory, ContrastiveHistory
     from samespace.learn.stacked_transformer import Shape
 
@@ -101,11 +101,11 @@ def _shape(settings: Settings, *, length: int, width: int, outputs: int) -> Shap
     )
 
 
-def _recipe(settings: Settings, decays: Sequence[float]) -> Recipe:
-    from samespace.learn.epoch_recipe import Recipe
+def _recipe(settings: Settings, decays: Sequence[float]) -> EpochRecipe:
+    from samespace.learn.epoch_recipe import EpochRecipe
 
     shared = {k: settings[k] for k in ("epochs", "batch", "learning_rate", "every")}
-    return Recipe(**shared, weight_decay=tuple(decays))
+    return EpochRecipe(**shared, weight_decay=tuple(decays))
 
 
 def _checkpoint(context: Context, kind: str, keys: Sequence[str]) -> Path:
