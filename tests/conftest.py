@@ -57,3 +57,8 @@ def _fixed_global_seeds() -> None:
     np.random.seed(0)  # noqa: NPY002 (the legacy state is the one that peers draw from)
     if "torch" in sys.modules:
         sys.modules["torch"].manual_seed(0)
+
+
+@pytest.fixture
+def torch() -> Any:
+    return pytest.importorskip("torch", reason="needs torch, an optional library")

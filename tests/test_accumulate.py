@@ -9,16 +9,21 @@ import array_api_strict
 import ml_dtypes
 import numpy as np
 import pytest
-import torch
 
 from samespace import accumulate
 from samespace.accumulate import Accumulator, DeviceAccumulator, HostAccumulator, by_fold, to_host
 from samespace.lifted import HEAD, ONE
 from tests.tolerances import atol, rtol
 
+
+def as_torch(array: np.ndarray, dtype: str | None = None) -> Any:
+    torch = pytest.importorskip("torch", reason="needs torch, an optional library")
+    return torch.from_numpy(array).to(getattr(torch, dtype or str(array.dtype)))
+
+
 N, D_X, D_Y, FOLDS = 300, 5, 3, 4
 LIBRARIES: dict[str, Callable[[np.ndarray], Any]] = {
-    "torch": torch.from_numpy,
+    "torch": as_torch,
     "strict": array_api_strict.asarray,
 }
 
@@ -95,9 +100,9 @@ def test_a_device_multiplies_strips_and_stacks_of_any_size(rows, monkeypatch, st
     monkeypatch.setattr(accumulate, "_STRIP", strip)
     monkeypatch.setattr(accumulate, "_UNEVEN", uneven)
     pivot = pivot_of(X, Y)
-    sums = device(pivot, torch.ones(1))
+    sums = device(pivot, as_torch(np.ones(1)))
     for few in (fold, rows[2]):
-        sums.add(torch.from_numpy(X), torch.from_numpy(Y), few)
+        sums.add(as_torch(X), as_torch(Y), few)
     expected = lifted_grams(X, Y, fold, pivot) + lifted_grams(X, Y, rows[2], pivot)
     assert np.allclose(
         sums.drain(), expected, rtol=rtol("exact"), atol=rtol("exact") * np.abs(expected).max()
@@ -110,7 +115,7 @@ def test_single_precision_products_are_centred_before_they_are_rounded(rows):
     pivot = pivot_of(X, Y) + far
     for sums, put in (
         (host(pivot, "float32"), np.asarray),
-        (device(pivot, torch.ones(1), "float32"), torch.from_numpy),
+        (device(pivot, as_torch(np.ones(1)), "float32"), as_torch),
     ):
         sums.add(put(X + 1e6), put(Y - 1e6), fold)
         spread = sums.drain().sum(0)[HEAD:, HEAD:]
@@ -136,7 +141,7 @@ def test_the_row_of_ones_counts_and_sums_before_the_end(rows):
     row = sums.ones_row()
     assert row[ONE] == N
     assert np.allclose(row[HEAD:], np.concatenate([X.sum(0), Y.sum(0)]), rtol=rtol("exact"))
-    assert not device(np.zeros(D_X + D_Y), torch.ones(1)).ones_row().any()
+    assert not device(np.zeros(D_X + D_Y), as_torch(np.ones(1))).ones_row().any()
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, ml_dtypes.bfloat16, np.int32])
@@ -155,17 +160,17 @@ def test_only_folds_with_rows_are_visited_each_with_its_rows():
 
 
 @pytest.mark.parametrize(
-    "array",
+    "put",
     [
-        np.ones(3),
-        torch.ones(3, requires_grad=True),
-        torch.ones(3, dtype=torch.bfloat16),
-        array_api_strict.asarray([1.0, 1.0, 1.0]),
-        type("OnDevice", (), {"get": lambda self: np.ones(3)})(),
+        np.asarray,
+        lambda a: as_torch(a).requires_grad_(),
+        lambda a: as_torch(a, "bfloat16"),
+        array_api_strict.asarray,
+        lambda a: type("OnDevice", (), {"get": lambda self: a})(),
     ],
     ids=["numpy", "torch", "bfloat16", "strict", "cupy-like"],
 )
-def test_any_array_comes_home(array):
-    at_home = to_host(array)
+def test_any_array_comes_home(put):
+    at_home = to_host(put(np.ones(3)))
     assert isinstance(at_home, np.ndarray)
     assert (at_home == 1).all()

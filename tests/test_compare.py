@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -84,7 +83,7 @@ class TestVerdicts:
 
     @pytest.mark.parametrize("kind", RELATED)
     @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
-    def test_rounding_changes_no_verdict(self, rng, kind, dtype):
+    def test_rounding_changes_no_verdict(self, rng, kind, dtype, torch):
         X = white(rng)
         x, y = (torch.from_numpy(a).to(getattr(torch, dtype)) for a in (X, KINDS[kind](rng, X)))
         assert compare(x, y).verdict.name == kind

@@ -11,6 +11,7 @@ from samespace.demo import close_losses, trained_pair
 from samespace.errors import OptionError
 
 
+@pytest.mark.usefixtures("torch")
 def test_two_seeds_give_one_model_up_to_a_map(tmp_path):
     shown = trained_pair(tmp_path, steps=1500)
     assert shown.comparison.joint("affine").holds
@@ -29,6 +30,7 @@ def test_close_losses_are_told_apart(tmp_path):
     assert shown.mean_cca == pytest.approx(0.42, abs=0.02)
 
 
+@pytest.mark.usefixtures("torch")
 def test_an_interrupted_demo_goes_on_and_ends_the_same(tmp_path):
     def interrupt(stage, done, total):
         if done == 40:
@@ -44,6 +46,7 @@ def test_an_interrupted_demo_goes_on_and_ends_the_same(tmp_path):
     assert np.array_equal(np.load(again.representations[0]), np.load(whole.representations[0]))
 
 
+@pytest.mark.usefixtures("torch")
 def test_the_command_prints_both_verdicts(tmp_path):
     result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path), "--steps", "60"])
     assert result.exit_code == 0

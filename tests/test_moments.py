@@ -7,7 +7,6 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -379,10 +378,10 @@ class TestDevices:
         monkeypatch.setattr(samespace.batch, "home", lambda array: array)
 
     @pytest.mark.usefixtures("stay")
-    @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
-    def test_rows_on_a_device_give_the_moments_of_the_same_rows_at_home(self, rng, dtype):
+    @pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
+    def test_rows_on_a_device_give_the_moments_of_the_same_rows_at_home(self, rng, torch, dtype):
         X, Y, keys = rows(rng)
-        x, y = (torch.from_numpy(a + 100).to(dtype) for a in (X, Y))
+        x, y = (torch.from_numpy(a + 100).to(getattr(torch, dtype)) for a in (X, Y))
         m = Moments(3, 2, keep=15)
         for start in range(0, 120, 50):
             m.update(x[start : start + 50], y[start : start + 50], keys[start : start + 50])
@@ -393,7 +392,7 @@ class TestDevices:
         assert np.array_equal(m.reservoir.y, at_home.reservoir.y)
 
     @pytest.mark.usefixtures("stay")
-    def test_batches_may_move_between_device_and_host(self, rng):
+    def test_batches_may_move_between_device_and_host(self, rng, torch):
         X, Y, keys = rows(rng)
         m = Moments(3, 2)
         m.update(X[:40], Y[:40], keys[:40])
@@ -403,7 +402,7 @@ class TestDevices:
         assert isinstance(m._sums._accumulator, HostAccumulator)
         assert gap(m, moments(X, Y, keys)) < rtol("exact")
 
-    def test_what_is_on_the_host_is_multiplied_by_its_blas(self, rng):
+    def test_what_is_on_the_host_is_multiplied_by_its_blas(self, rng, torch):
         X, Y, keys = rows(rng)
         m = moments(torch.from_numpy(X).to(torch.bfloat16), torch.from_numpy(Y), keys)
         assert isinstance(m._sums._accumulator, HostAccumulator)

@@ -338,3 +338,15 @@ class TestHelp:
             check=False,
         )
         assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("command", [["demo"], ["reproduce", "semantic-learners", "fig2a"]])
+def test_a_command_that_needs_torch_says_so_where_there_is_none(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in sys.modules if name.startswith("samespace.learn")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 2
+    assert "needs torch" in result.stderr
+    assert "pip install 'samespace[torch]'" in result.stderr

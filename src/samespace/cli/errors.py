@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from samespace.cli.progress import VERBOSE
-from samespace.errors import SamespaceError
+from samespace.errors import MissingDependencyError, SamespaceError
 
 CANNOT = 2
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
@@ -25,6 +25,8 @@ class Commands(TyperGroup):
             return super().invoke(ctx)
         except SamespaceError as error:
             _stop(error)
+        except ModuleNotFoundError as error:
+            _stop(_missing(error))
         except BrokenPipeError:
             raise  # whoever read stdout has left; typer ends quietly
         except OSError as error:
@@ -32,6 +34,15 @@ class Commands(TyperGroup):
         except KeyboardInterrupt as error:
             say("interrupted; nothing is half-written, and the same command goes on where it can")
             raise typer.Exit(INTERRUPTED) from error
+
+
+def _missing(error: ModuleNotFoundError) -> Exception:
+    """Say what to install where what is missing is PyTorch, which the core does without."""
+    if error.name != "torch":
+        raise error
+    return MissingDependencyError(
+        "this command needs torch, which is not installed: pip install 'samespace[torch]'."
+    )
 
 
 def _stop(error: Exception) -> NoReturn:
