@@ -77,7 +77,7 @@ CHOICES: dict[str, dict[str, Any]] = {
 }
 OPEN: dict[str, dict[str, dict[str, Any]]] = {
     "smoke": {name: CHOICES[name] for name in ("as chosen", "one head")},
-    "small": {name: CHOICES[name] for name in ("as chosen", "one head", "17 symbols")},
+    "small": CHOICES,
     "paper": CHOICES,
 }
 
