@@ -26,6 +26,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
+import ratios
 
 from samespace.theory import ModelPair, d_llv, d_svd, logit_distance, theorem2
 
@@ -113,6 +114,9 @@ def measure(size: dict[str, int], dtype: str, device: str) -> dict[str, Any]:
         "machine": f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores",
         "blas_threads": int(os.environ["OMP_NUM_THREADS"]),
         "numpy": np.__version__,
+        "command": f"python benchmarks/bench_theory.py --device {device} --dtype {dtype}",
+        "commit": ratios.commit(),
+        "taken": time.strftime("%Y-%m-%d %H:%M", time.gmtime()),
     }
 
 

@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import ratios
 
 import samespace as ss
 from samespace.measures import cca, cka, procrustes, pwcca, svcca
@@ -355,6 +356,8 @@ def run(*, quick: bool) -> dict[str, Any]:
         "netrep",
     )
     return {
+        "commit": ratios.commit(),
+        "taken": time.strftime("%Y-%m-%d %H:%M", time.gmtime()),
         "command": "python benchmarks/peers.py" + (" --quick" if quick else ""),
         "machine": {
             "cores": os.cpu_count(),

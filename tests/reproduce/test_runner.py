@@ -85,6 +85,26 @@ def test_resumes_after_a_failure_and_repeats_nothing(tmp_path):
     assert not list(tmp_path.rglob(".seed*"))
 
 
+def test_a_record_counts_the_time_of_interrupted_calls_too(tmp_path, monkeypatch):
+    clock, calls = [0.0], []
+    monkeypatch.setattr("samespace.reproduce.runner.time.perf_counter", lambda: clock[0])
+
+    def takes_long(piece, context):
+        clock[0] += 10.0
+        calls.append(piece.name)
+        if len(calls) < 3:
+            raise KeyboardInterrupt
+        return square(piece, context)
+
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            make(squares(takes_long, seeds=1), scale="smoke", folder=tmp_path)
+        clock[0] += 3600.0  # nobody works in between
+    make(squares(takes_long, seeds=1), scale="smoke", folder=tmp_path)
+    path = tmp_path / "nobody_1900" / "results" / "table1" / "smoke" / "seed0.json"
+    assert Record.read(path).seconds == pytest.approx(30.0)
+
+
 def test_a_piece_is_told_where_the_users_data_lie(tmp_path):
     told = []
 

@@ -139,13 +139,18 @@ def _batches(jobs: Sequence[_Job]) -> list[list[_Job]]:
 
 
 def _run(batch: Sequence[_Job], context: Context) -> None:
-    """Run a batch and write its records; each is told its share of the time."""
+    """Run a batch and write its records; each is told its share of the time, earlier calls' included."""
     context.workspace.mkdir(parents=True, exist_ok=True)
-    begun = time.perf_counter()
-    values = _values(batch, context)
-    seconds = (time.perf_counter() - begun) / len(batch)
-    for job, its in zip(batch, values, strict=True):
-        job.keep(its, seconds=seconds, device=context.device)
+    spent = context.workspace / "seconds"
+    begun = time.perf_counter() - (float(spent.read_text("utf-8")) if spent.exists() else 0.0)
+    try:
+        values = _values(batch, context)
+        seconds = (time.perf_counter() - begun) / len(batch)
+        for job, its in zip(batch, values, strict=True):
+            job.keep(its, seconds=seconds, device=context.device)
+    except BaseException:  # an interrupt above all: what was trained until now was paid for
+        spent.write_text(f"{time.perf_counter() - begun:.3f}\n", "utf-8")
+        raise
     shutil.rmtree(context.workspace)
 
 
