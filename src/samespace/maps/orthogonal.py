@@ -98,8 +98,8 @@ class Orthogonal(Map):
 def polar_factor(M: Float[Array, "a b"]) -> Float[Array, "a b"]:
     """The nearest (semi-)orthogonal matrix, U V' of the SVD.
 
-    Through the eigenvectors of the smaller Gram matrix, several times faster than an SVD, with one
-    Newton-Schulz step to restore orthogonality to rounding; by the SVD itself where M is too near singular
+    Through the eigenvectors of the smaller Gram matrix, several times faster than an SVD, with one or two
+    Newton-Schulz steps to restore orthogonality to rounding; by the SVD itself where M is too near singular
     for that.
     """
     if M.shape[0] < M.shape[1]:
@@ -111,9 +111,8 @@ def polar_factor(M: Float[Array, "a b"]) -> Float[Array, "a b"]:
         by_svd: Array = U @ Vt
         return by_svd
     R = M @ (vectors / np.sqrt(values)) @ vectors.T
-    for _ in range(
-        1 if values[0] * _WELL_CONDITIONED > values[-1] else 2
-    ):  # each squares the error
+    steps = 1 if values[0] * _WELL_CONDITIONED > values[-1] else 2  # each squares the error
+    for _ in range(steps):
         R = 1.5 * R - 0.5 * R @ (R.T @ R)
     return R
 
