@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from samespace.errors import OptionError
-from samespace.learn.wide_layers import wide_layers
+from samespace.learn.wide_layers import mixed_layers
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -67,7 +67,7 @@ class StackedMLP(nn.Module):
         its inputs, and a contrastive loss has to find the latents one after the other from there;
         "he" starts them apart.
     precision
-        What hidden layers multiply while training, see `wide_layers`; the first and the last layer, and
+        What hidden layers multiply while training, see `mixed_layers`; the first and the last layer, and
         every layer in evaluation mode, stay in float32.
 
     Examples
@@ -107,13 +107,12 @@ class StackedMLP(nn.Module):
         self.head = head if head is not None else nn.Identity()
 
     def forward(self, x: Float[Tensor, "k n d_in"]) -> Float[Tensor, "k n d_out"]:
+        if self.precision == "bfloat16" and self.training and len(self.layers) > 2:
+            layers = [(one.weight, one.bias) for one in self.layers]
+            return self.head(mixed_layers(x, layers, slope=self.slope))
         *hidden, last = self.layers
-        if self.precision == "bfloat16" and self.training and len(hidden) > 1:
-            x = nn.functional.leaky_relu(hidden.pop(0)(x), self.slope)
-            x = wide_layers(x, [(one.weight, one.bias) for one in hidden], slope=self.slope)
-        else:
-            for layer in hidden:
-                x = nn.functional.leaky_relu(layer(x), self.slope)
+        for layer in hidden:
+            x = nn.functional.leaky_relu(layer(x), self.slope)
         return self.head(last(x))
 
 

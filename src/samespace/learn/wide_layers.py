@@ -1,9 +1,10 @@
-"""The wide layers of a stacked perceptron in bfloat16, with the weights kept in float32.
+"""A stacked perceptron whose wide layers multiply bfloat16, with the weights kept in float32.
 
-A layer acts in homogeneous coordinates: a row carries a 1 behind its units, the bias is one more row of
-the weight matrix, and a column of it hands the 1 on (a leaky rectifier leaves 1 as it is). So the bias
-costs nothing forwards, and its gradient falls out of the weight's backwards. Rows are padded with
-zeros to a multiple of 64 units: matrix units want it, and zeros stay zeros.
+Its first and last layer stay in float32: they touch what it sees and what it is judged by. A wide layer
+acts in homogeneous coordinates: a row carries a 1 behind its units, the bias is one more row of the
+weight matrix, and a column of it hands the 1 on (a leaky rectifier leaves 1 as it is). So the bias costs
+nothing forwards, and its gradient falls out of the weight's backwards. Rows are padded with zeros to a
+multiple of 64 units: matrix units want it, and zeros stay zeros.
 """
 
 from __future__ import annotations
@@ -15,20 +16,29 @@ import torch
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
+from samespace.learn import fused
+from samespace.learn.fused.homogeneous import padded, transposed_product
+
 if TYPE_CHECKING:
     from jaxtyping import Float
     from torch import Tensor
 
-_UNITS = 64
-_ROWS = 3072
-"""Rows that one partial sum of a weight's gradient goes over: enough of them to occupy a GPU."""
+Layers = Sequence[tuple["Float[Tensor, 'k d d_out']", "Float[Tensor, 'k 1 d_out']"]]
+
+
+def mixed_layers(
+    x: Float[Tensor, "k n d_in"], layers: Layers, *, slope: float
+) -> Float[Tensor, "k n d_out"]:
+    """Return what three or more layers (weight, bias) make of rows, rectified after each but the last."""
+    if fused.applies_to_layers(x, [weight for weight, _ in layers]):
+        return fused.perceptron(x, layers, slope)
+    (first, first_bias), *wide, (last, last_bias) = layers
+    x = functional.leaky_relu(torch.baddbmm(first_bias, x, first), slope)
+    return torch.baddbmm(last_bias, wide_layers(x, wide, slope=slope), last)
 
 
 def wide_layers(
-    x: Float[Tensor, "k n d_in"],
-    layers: Sequence[tuple[Float[Tensor, "k d d_out"], Float[Tensor, "k 1 d_out"]]],
-    *,
-    slope: float,
+    x: Float[Tensor, "k n d_in"], layers: Layers, *, slope: float
 ) -> Float[Tensor, "k n d_out"]:
     """Return the float32 output of layers (weight, bias), each followed by a leaky rectifier.
 
@@ -62,7 +72,7 @@ class _WideLayers(torch.autograd.Function):
             # A leaky rectifier keeps signs, so its output tells its slope.
             above = torch.ops.aten.leaky_relu_backward(above, rows[layer + 1], ctx.slope, True)
             d_in, d_out = ctx.widths[layer], ctx.widths[layer + 1]
-            product = _transposed_product(rows[layer], above)
+            product = transposed_product(rows[layer], above)
             grads[:0] = [product[:, :d_in, :d_out], product[:, d_in : d_in + 1, :d_out]]
             # What arrives at the constant 1 goes to nobody: only the 1 below is its input.
             above = torch.bmm(above, lifted[layer].mT)
@@ -72,7 +82,7 @@ class _WideLayers(torch.autograd.Function):
 def _lifted_rows(x: Float[Tensor, "k n d"]) -> Float[Tensor, "k n units"]:
     """Return rows [x, 1, 0, ...] in bfloat16."""
     d = x.shape[-1]
-    rows = x.new_zeros(*x.shape[:-1], _padded(d), dtype=torch.bfloat16)
+    rows = x.new_zeros(*x.shape[:-1], padded(d), dtype=torch.bfloat16)
     rows[..., :d], rows[..., d] = x, 1.0
     return rows
 
@@ -82,22 +92,6 @@ def _lifted_layer(
 ) -> Float[Tensor, "k units units_out"]:
     """Return [[weight, 0], [bias, 1]] in bfloat16, padded with zeros."""
     k, d, d_out = weight.shape
-    lifted = weight.new_zeros(k, _padded(d), _padded(d_out), dtype=torch.bfloat16)
+    lifted = weight.new_zeros(k, padded(d), padded(d_out), dtype=torch.bfloat16)
     lifted[:, :d, :d_out], lifted[:, d, :d_out], lifted[:, d, d_out] = weight, bias[:, 0], 1.0
     return lifted
-
-
-def _padded(d: int) -> int:
-    """Return the units that d of them and a 1 take."""
-    return -(-(d + 1) // _UNITS) * _UNITS
-
-
-def _transposed_product(
-    rows: Float[Tensor, "k n d"], above: Float[Tensor, "k n d_out"]
-) -> Float[Tensor, "k d d_out"]:
-    """Return rows' @ above in float32, as a sum of partial products over parts of the rows."""
-    k, n, _ = rows.shape
-    parts = n // _ROWS if n % _ROWS == 0 else 1
-    split = [side.reshape(k * parts, n // parts, side.shape[-1]) for side in (rows, above)]
-    partial = torch.bmm(split[0].mT, split[1])
-    return partial.view(k, parts, *partial.shape[1:]).sum(1, dtype=torch.float32)

@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from samespace.learn.fused.limits import NARROW, WIDE
+from samespace.learn.fused.homogeneous import padded
+from samespace.learn.fused.limits import ENDS, NARROW, WIDE
 from samespace.learn.similarity import DotProduct, PowerDistance
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from jaxtyping import Float
     from torch import Tensor
 
@@ -56,6 +59,25 @@ def logsumexp_rows(
     flat_b = None if same else b.reshape(-1, *b.shape[-2:])
     flat = FusedLogSumExp.apply(flat_a, flat_b, temperature.reshape(-1), p, skip_own)  # type: ignore[no-untyped-call]  # torch does not annotate it
     return flat.reshape(*members, a.shape[-2])
+
+
+def applies_to_layers(x: Tensor, weights: Sequence[Tensor]) -> bool:
+    """Tell whether there are kernels for a perceptron of these weights, on rows that need no gradient."""
+    if not (x.is_cuda and x.dtype == torch.float32 and _has_triton()) or x.requires_grad:
+        return False
+    (d_in, first), (last, d_out) = weights[0].shape[1:], weights[-1].shape[1:]
+    ends = padded(first), padded(last)
+    return max(d_in, d_out) < NARROW and all(end in ENDS for end in ends)
+
+
+def perceptron(
+    x: Float[Tensor, "k n d_in"], layers: Sequence[tuple[Tensor, Tensor]], slope: float
+) -> Float[Tensor, "k n d_out"]:
+    """Return what `samespace.learn.wide_layers.mixed_layers` does, a launch or two per layer each way."""
+    from samespace.learn.fused.perceptron import FusedPerceptron
+
+    flat = [part for layer in layers for part in layer]
+    return FusedPerceptron.apply(x, slope, *flat)  # type: ignore[no-untyped-call]  # torch does not annotate it
 
 
 @cache
