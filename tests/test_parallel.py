@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from samespace.parallel import side_by_side
+from samespace.parallel import all_of, side_by_side
 
 
 @pytest.fixture(autouse=True)
@@ -62,3 +62,8 @@ def test_threads_compute_what_the_loop_computes(rng):
     threaded = list(side_by_side(np.linalg.eigvalsh, matrices, width=70))
     looped = list(side_by_side(np.linalg.eigvalsh, matrices, width=1))
     assert np.array_equal(threaded, looped)
+
+
+@pytest.mark.parametrize("width", [1, 512])
+def test_different_tasks_give_their_values_in_order(width):
+    assert all_of(lambda: 1, lambda: "two", lambda: None, width=width) == [1, "two", None]

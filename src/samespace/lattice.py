@@ -1,12 +1,14 @@
 """Fitting and testing every class of the lattice on every fold: numbers in, numbers out, no judgement.
 
 One loop over the folds serves the held-out errors of all classes, the choice of the ridge, the per-dimension
-R^2 and the null, because they share each fold's training moments and their one eigendecomposition.
+R^2 and the null, because they share each fold's training moments and their one eigendecomposition. What
+does not wait for the ridge is found side by side before it is chosen, all the rest side by side after.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +16,9 @@ import numpy as np
 
 from samespace.inference import Null, repaired_cross_moment, repaired_error
 from samespace.maps import Affine, Identity, Map, Orthogonal, Permutation
-from samespace.maps.affine import RIDGES, RidgePath, least_ridge
+from samespace.maps.affine import RIDGES, RidgePath, RidgeTest, least_ridge
 from samespace.maps.base import bias_through_means, squared_error
-from samespace.parallel import side_by_side
+from samespace.parallel import all_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,22 +82,19 @@ class LatticeFit:
 
 def fit_lattice(moments: Moments, *, seed: int, progress: Progress | None = None) -> LatticeFit:
     """Fit every class that applies to all rows and to each training fold; test it on the fold."""
+    total = unbiased_total(moments)
     filled = [k for k in range(moments.folds) if moments.fold_size(k)]
     steps = _Steps(progress, total=2 * len(filled) + _NULL_DRAWS)
     width = max(moments.d_x, moments.d_y)
 
-    def split(k: int) -> Fold:
-        return steps.done(Fold(RidgePath.of(moments.without(k)), moments.fold(k)))
+    *folds, whole, (values_y, vectors_y) = all_of(
+        *(partial(steps.done, Fold.without, moments, k) for k in filled),
+        partial(RidgePath.of, moments),
+        partial(np.linalg.eigh, moments.Syy),
+        width=width,
+    )
+    ridge = least_ridge([fold.errors for fold in folds], moments)
 
-    folds: list[Fold] = list(side_by_side(split, filled, width=width))
-    ridge = best_ridge(folds, moments)
-
-    def test_on(fold: Fold) -> FoldErrors:
-        return steps.done(fold_errors(fold, ridge, moments))
-
-    tested = list(side_by_side(test_on, folds, width=width))
-    whole = RidgePath.of(moments)
-    values_y, vectors_y = np.linalg.eigh(moments.Syy)
     root_y = vectors_y * np.sqrt(np.maximum(values_y, 0.0) / moments.n)
     # On the largest folds: one row alone has no other to be paired with.
     largest = sorted(folds, key=lambda fold: -fold.test.n)
@@ -103,12 +102,13 @@ def fit_lattice(moments: Moments, *, seed: int, progress: Progress | None = None
         NullDraw(largest[i % len(folds)], np.random.default_rng([seed, i]))
         for i in range(_NULL_DRAWS)
     ]
-
-    def repair(draw: NullDraw) -> dict[str, float]:
-        return steps.done(null_shares(draw, root_y, ridge, moments))
-
-    nulls = list(side_by_side(repair, draws, width=width))
-    total = unbiased_total(moments)
+    fits, *found = all_of(
+        partial(fit_classes, moments, whole, ridge),
+        *(partial(steps.done, null_shares, draw, root_y, ridge, moments) for draw in draws),
+        *(partial(steps.done, fold_errors, fold, ridge) for fold in folds),
+        width=width,
+    )
+    nulls, tested = found[:_NULL_DRAWS], found[_NULL_DRAWS:]
     classes = {
         name: ClassFit(
             name,
@@ -121,7 +121,7 @@ def fit_lattice(moments: Moments, *, seed: int, progress: Progress | None = None
             Null.of([null[name] for null in nulls]),
             parameters(name, whole, moments.d_y),
         )
-        for name, fitted in fit_classes(moments, whole, ridge).items()
+        for name, fitted in fits.items()
     }
     return LatticeFit(
         classes,
@@ -138,10 +138,19 @@ def fit_lattice(moments: Moments, *, seed: int, progress: Progress | None = None
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """A training set, decomposed, and the rows left out of it."""
+    """A training set, decomposed, the rows left out of it, and the error there of every ridge."""
 
     path: RidgePath
     test: Moments
+    seen: RidgeTest
+    errors: Float[Array, " r"]
+
+    @classmethod
+    def without(cls, moments: Moments, k: int) -> Fold:
+        """All rows but those of one fold, which is the test set."""
+        path, test = RidgePath.of(moments.without(k)), moments.fold(k)
+        seen = RidgeTest.of(path, test)
+        return cls(path, test, seen, seen.squared_errors(RIDGES))
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,8 +181,9 @@ class _Steps:
         self._progress, self._total, self._count = progress, total, 0
         self._lock = Lock()  # folds finish on several threads, and the caller is told in order
 
-    def done(self, value: Any) -> Any:
-        """Count one step; hand its value on."""
+    def done(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Take one step and count it; hand its value on."""
+        value = function(*arguments)
         with self._lock:
             self._count += 1
             if self._progress is not None:
@@ -181,22 +191,17 @@ class _Steps:
         return value
 
 
-def best_ridge(folds: list[Fold], moments: Moments) -> float:
-    """The penalty with the smallest held-out error over all folds."""
-    width = max(moments.d_x, moments.d_y)
-    errors = side_by_side(lambda f: f.path.squared_errors(f.test, RIDGES), folds, width=width)
-    return least_ridge(list(errors), moments)
-
-
-def fold_errors(fold: Fold, ridge: float, everything: Moments) -> FoldErrors:
-    """Test every class, fitted on the training rows, on the rows left out."""
-    fits = fit_classes(fold.path.moments, fold.path, ridge)
-    by_dimension = errors_per_dimension(fold.test, fits["affine"])
-    by_class = {
-        name: squared_error(fold.test, one) for name, one in fits.items() if name != "affine"
-    }
-    everywhere = {name: squared_error(everything, one) for name, one in fits.items()}
-    return FoldErrors(by_class | {"affine": float(by_dimension.sum())}, by_dimension, everywhere)
+def fold_errors(fold: Fold, ridge: float) -> FoldErrors:
+    """Test every class, fitted on the training rows, on the rows left out and on all of them."""
+    train, test = fold.path.moments, fold.test
+    smaller = fit_smaller(train)
+    by_dimension = fold.seen.errors_per_dimension(ridge)
+    by_class = {name: squared_error(test, one) for name, one in smaller.items()}
+    by_class["affine"] = float(by_dimension.sum())
+    in_sample = {name: squared_error(train, one) for name, one in smaller.items()}
+    in_sample["affine"] = float(np.trace(train.Syy)) - fold.path.explained(ridge)
+    everywhere = {name: error + max(in_sample[name], 0.0) for name, error in by_class.items()}
+    return FoldErrors(by_class, by_dimension, everywhere)
 
 
 def applicable(moments: Moments) -> tuple[str, ...]:
@@ -204,14 +209,19 @@ def applicable(moments: Moments) -> tuple[str, ...]:
     return CLASSES if moments.d_x == moments.d_y else CLASSES[2:]
 
 
-def fit_classes(train: Moments, path: RidgePath, ridge: float) -> dict[str, Map]:
-    """The least-squares member of each class on one training set."""
+def fit_smaller(train: Moments) -> dict[str, Map]:
+    """The least-squares member of each class below the affine one on one training set."""
     fits: dict[str, Map] = {}
     if train.d_x == train.d_y:
         fits |= {"identity": Identity.fit(train), "permutation": Permutation.fit(train)}
+    return fits | {"orthogonal": Orthogonal.fit(train)}
+
+
+def fit_classes(train: Moments, path: RidgePath, ridge: float) -> dict[str, Map]:
+    """The least-squares member of each class on one training set."""
     matrix = path.matrix(ridge)
     affine = Affine(matrix, bias_through_means(train, matrix), ridge)
-    return fits | {"orthogonal": Orthogonal.fit(train), "affine": affine}
+    return fit_smaller(train) | {"affine": affine}
 
 
 def total_error(test: Moments, everything: Moments) -> float:
@@ -223,16 +233,6 @@ def total_error(test: Moments, everything: Moments) -> float:
 def unbiased_total(moments: Moments) -> float:
     """Squared distance of the rows from the true mean, unbiased: n/(n-1) times that from their own mean."""
     return float(np.trace(moments.Syy)) * moments.n / (moments.n - 1)
-
-
-def errors_per_dimension(test: Moments, fitted: Map) -> Float[Array, " d_y"]:
-    """Squared error of each target dimension."""
-    A = fitted.matrix
-    spread = np.diag(test.Syy) - 2 * np.einsum("ij,ij->j", A, test.Sxy)
-    spread = spread + np.einsum("ij,ij->j", A, test.Sxx @ A)
-    offset = test.mean_y - test.mean_x @ A - fitted.bias
-    errors: Array = np.maximum(spread, 0.0) + test.n * offset**2
-    return errors
 
 
 def share_per_dimension(

@@ -50,13 +50,14 @@ def translate(
     moved[:HEAD, :HEAD] = head @ head_map
     moved[:HEAD, HEAD:] = head[:, HEAD:] + np.outer(head[:, ONE], shift)
     moved[HEAD:, :HEAD] = moved[:HEAD, HEAD:].T
-    # s sums' + sums s' + n s s', as two outer products of which centring makes one vanish.
-    rest = sums + n * shift
+    # s sums' + sums s' + n s s' = n (m + s)'(m + s) - n m'm with the mean m; centring makes the first vanish.
+    mean = sums / max(n, 1.0)
     inner = moved[HEAD:, HEAD:]
-    np.multiply.outer(sums, shift, out=inner)
+    np.multiply.outer(mean, -sums, out=inner)
     inner += gram[HEAD:, HEAD:]
-    if rest.any():
-        inner += np.outer(shift, rest)
+    moved_mean = mean + shift
+    if moved_mean.any():
+        inner += np.outer(n * moved_mean, moved_mean)
     return moved
 
 
@@ -74,7 +75,8 @@ def centre(gram: Float[Array, "w w"], *, d_x: int) -> tuple[Array, Array]:
 def refuse_overflow(gram: Float[Array, "w w"], precision: str) -> None:
     """Raise DegenerateError for sums that left the floating-point range, or came near to its end."""
     squares = gram[ONE, NORM_X : NORM_Y + 1]
-    if not np.isfinite(gram).all() or squares.max() > _LARGEST_SUM:
+    # No sum of products is larger than the sums of squares on the diagonal (Cauchy and Schwarz).
+    if not np.isfinite(np.diag(gram)).all() or squares.max() > _LARGEST_SUM:
         raise DegenerateError(
             f"the sums of squares of x and y are {squares[0]:.1e} and {squares[1]:.1e} in {precision}: "
             "there are NaN or infinite values, or values too large to be squared twice. "

@@ -9,7 +9,7 @@ from sklearn.linear_model import Ridge
 from samespace.errors import NoInverseError, OptionError, TooFewRowsError
 from samespace.hashing import fold_of
 from samespace.maps import Affine
-from samespace.maps.affine import RIDGES, RidgePath, choose_ridge
+from samespace.maps.affine import RIDGES, RidgePath, RidgeTest, choose_ridge
 from samespace.maps.base import bias_through_means, squared_error
 from samespace.moments import Moments
 from tests.maps.pairs import residual, spread_rows
@@ -86,6 +86,21 @@ def test_what_is_explained_in_sample(noisy):
     m = Moments.of(X, Y)
     left = squared_error(m, Affine.fit(m, ridge=0.0))
     assert RidgePath.of(m).explained() == pytest.approx(np.trace(m.Syy) - left, rel=rtol("exact"))
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.1, 100.0])
+def test_what_a_penalty_leaves_in_sample(noisy, ridge):
+    m = Moments.of(*noisy)
+    left = squared_error(m, Affine.fit(m, ridge=ridge))
+    explained = RidgePath.of(m).explained(ridge)
+    assert explained == pytest.approx(np.trace(m.Syy) - left, rel=rtol("exact"))
+
+
+def test_the_errors_of_the_dimensions_add_up_to_that_of_all(noisy, rng):
+    test = Moments.of(spread_rows(rng) + 1, spread_rows(rng, d=3))
+    seen = RidgeTest.of(RidgePath.of(Moments.of(*noisy)), test)
+    for ridge, error in zip(RIDGES, seen.squared_errors(RIDGES), strict=True):
+        assert seen.errors_per_dimension(ridge).sum() == pytest.approx(error, rel=1e-9)
 
 
 def test_the_choice_does_not_depend_on_units(noisy):

@@ -108,33 +108,68 @@ class RidgePath:
         return coefficients
 
     def squared_errors(self, test: Moments, ridges: tuple[float, ...]) -> Float[Array, " r"]:
-        r"""Squared error on a test set for every penalty at once.
+        """Squared error on a test set for every penalty at once."""
+        return RidgeTest.of(self, test).squared_errors(ridges)
 
-        In the eigenbasis the coefficients are a diagonal times C = V'Sxy, so each error needs only the
-        diagonals of G = V'Sxx_test V o CC' and of C V'Sxy_test', not a new product.
-        """
-        C, V, train = self.rotated, self.vectors, self.moments
-        cross = np.einsum("ij,ij->i", C, V.T @ test.Sxy)
-        quadratic = (V.T @ test.Sxx @ V) * (C @ C.T)
-        gap_x, gap_y = test.mean_x - train.mean_x, test.mean_y - train.mean_y
-        gap_x = V.T @ gap_x
-        spread = float(np.trace(test.Syy))
-
-        def error(ridge: float) -> float:
-            d = self.shrinkage(ridge)
-            offset = gap_y - (gap_x * d) @ C
-            inside = spread - 2 * d @ cross + d @ quadratic @ d
-            return max(float(inside), 0.0) + test.n * float(offset @ offset)
-
-        return np.array([error(ridge) for ridge in ridges])
-
-    def explained(self) -> float:
-        """Squared length of Y's in-sample projection on X's span: tr Sxy' Sxx^+ Sxy."""
-        return float(self.shrinkage(0.0) @ np.einsum("ij,ij->i", self.rotated, self.rotated))
+    def explained(self, ridge: float = 0.0) -> float:
+        """How much of Y's spread one solution explains in sample: tr 2A'Sxy - A'Sxx A."""
+        shrink = self.shrinkage(ridge)
+        lengths = np.einsum("ij,ij->i", self.rotated, self.rotated)
+        return float((2 * shrink - shrink**2 * self.values) @ lengths)
 
     @property
     def _cutoff(self) -> float:
         return float(self.values[-1]) * len(self.values) * float(np.finfo(np.float64).eps) * 8
+
+
+@dataclass(frozen=True, eq=False)
+class RidgeTest:
+    r"""A test set seen from the eigenbasis V of a training set.
+
+    There the coefficients of every penalty are a diagonal times C = V'Sxy, so each error needs only the
+    diagonal of C (V'Sxy_test)' and the entries of V'Sxx_test V o CC', not a product of its own.
+    """
+
+    path: RidgePath
+    test: Moments
+    Sxx: Float[Array, "d_x d_x"]  # V'Sxx_test V
+    Sxy: Float[Array, "d_x d_y"]  # V'Sxy_test
+    gap_x: Float[Array, " d_x"]  # of the means, test less training
+    gap_y: Float[Array, " d_y"]
+
+    @classmethod
+    def of(cls, path: RidgePath, test: Moments) -> RidgeTest:
+        """Rotate the test set's moments once."""
+        V, train = path.vectors, path.moments
+        gap_x, gap_y = test.mean_x - train.mean_x, test.mean_y - train.mean_y
+        return cls(path, test, V.T @ test.Sxx @ V, V.T @ test.Sxy, V.T @ gap_x, gap_y)
+
+    def squared_errors(self, ridges: tuple[float, ...]) -> Float[Array, " r"]:
+        """Squared error for every penalty at once."""
+        C = self.path.rotated
+        cross = np.einsum("ij,ij->i", C, self.Sxy)
+        quadratic = self.Sxx * (C @ C.T)
+        spread = float(np.trace(self.test.Syy))
+
+        def error(ridge: float) -> float:
+            d = self.path.shrinkage(ridge)
+            inside = spread - 2 * d @ cross + d @ quadratic @ d
+            return max(float(inside), 0.0) + float(self._offset(d).sum())
+
+        return np.array([error(ridge) for ridge in ridges])
+
+    def errors_per_dimension(self, ridge: float) -> Float[Array, " d_y"]:
+        """Squared error of each target dimension for one penalty."""
+        shrink = self.path.shrinkage(ridge)
+        A = shrink[:, None] * self.path.rotated
+        spread = np.diag(self.test.Syy) + np.einsum("ij,ij->j", A, self.Sxx @ A - 2 * self.Sxy)
+        errors: Array = np.maximum(spread, 0.0) + self._offset(shrink)
+        return errors
+
+    def _offset(self, shrink: Float[Array, " d_x"]) -> Float[Array, " d_y"]:
+        gap = self.gap_y - (self.gap_x * shrink) @ self.path.rotated
+        offset: Array = self.test.n * gap**2
+        return offset
 
 
 def choose_ridge(moments: Moments) -> float:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _GRAM_CONDITION = 1e12
 """Largest condition of M'M whose eigenvectors still give the polar factor to 1e-5, before polishing."""
 
-_WELL_CONDITIONED = 1e6
-"""Condition up to which they give it to 1e-10, and one step of polishing is enough."""
+_NEARLY = 1e-7
+"""Distance from orthonormal whose square, which is what a step of polishing leaves, is rounding."""
 
 _STEPS = 30
 _ENOUGH = 1e-5
@@ -98,9 +98,9 @@ class Orthogonal(Map):
 def polar_factor(M: Float[Array, "a b"]) -> Float[Array, "a b"]:
     """The nearest (semi-)orthogonal matrix, U V' of the SVD.
 
-    Through the eigenvectors of the smaller Gram matrix, several times faster than an SVD, with one or two
-    Newton-Schulz steps to restore orthogonality to rounding; by the SVD itself where M is too near singular
-    for that.
+    As M (M'M)^{-1/2} from the eigenvectors of the smaller Gram matrix, several times faster than an SVD,
+    with one or two Newton-Schulz steps to restore orthogonality to rounding; by the SVD itself where M is
+    too near singular for that.
     """
     if M.shape[0] < M.shape[1]:
         factor: Array = polar_factor(M.T).T
@@ -110,10 +110,13 @@ def polar_factor(M: Float[Array, "a b"]) -> Float[Array, "a b"]:
         U, _, Vt = np.linalg.svd(M, full_matrices=False)
         by_svd: Array = U @ Vt
         return by_svd
-    R = M @ (vectors / np.sqrt(values)) @ vectors.T
-    steps = 1 if values[0] * _WELL_CONDITIONED > values[-1] else 2  # each squares the error
-    for _ in range(steps):
-        R = 1.5 * R - 0.5 * R @ (R.T @ R)
+    root = vectors / values**0.25
+    R = M @ (root @ root.T)
+    gap = np.inf
+    while gap > _NEARLY:
+        excess = R.T @ R - np.eye(len(values))
+        gap = float(np.linalg.norm(excess))
+        R = R @ (np.eye(len(values)) - 0.5 * excess)  # squares the gap
     return R
 
 

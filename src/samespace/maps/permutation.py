@@ -3,6 +3,7 @@ r"""Generalised permutations: each new coordinate is one old coordinate, signed,
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -46,14 +47,15 @@ class Permutation(Map):
     def fit(cls, X: Any, Y: Any = None, *, scaled: bool = True, shifted: bool = True) -> Self:
         moments = Moments.of(X, Y)
         d = same_width(moments, cls.kind)
-        order = best_assignment(_gain(moments, scaled=scaled))
+        slopes = _slopes(moments, scaled=scaled)
+        order = best_assignment(_gain(moments, slopes))
         columns = np.arange(d)
         matrix = np.zeros((d, d))
-        matrix[order, columns] = _slopes(moments, scaled=scaled)[order, columns]
+        matrix[order, columns] = slopes[order, columns]
         bias = bias_through_means(moments, matrix) if shifted else np.zeros(d)
         return cls(matrix, bias)
 
-    @property
+    @cached_property
     def order(self) -> Int[Array, " d"]:
         """For each new coordinate, the old coordinate it comes from."""
         order: Array = np.abs(self.matrix).argmax(axis=0)
@@ -63,7 +65,7 @@ class Permutation(Map):
         order[empty] = left_over[: empty.sum()]
         return order
 
-    @property
+    @cached_property
     def scales(self) -> Float[Array, " d"]:
         """For each new coordinate, the signed factor on the old one."""
         scales: Array = self.matrix[self.order, np.arange(self.d_y)]
@@ -106,8 +108,7 @@ def _slopes(moments: Moments, *, scaled: bool) -> Float[Array, "d d"]:
     return np.divide(moments.Sxy, spread, out=np.zeros_like(moments.Sxy), where=spread > 0)
 
 
-def _gain(moments: Moments, *, scaled: bool) -> Float[Array, "d d"]:
+def _gain(moments: Moments, slopes: Float[Array, "d d"]) -> Float[Array, "d d"]:
     """Squared error saved by matching each pair: 2cS_xy - c^2 S_xx at its best factor c."""
-    slopes = _slopes(moments, scaled=scaled)
-    gain: Array = 2 * slopes * moments.Sxy - slopes**2 * np.diag(moments.Sxx)[:, None]
+    gain: Array = slopes * (2 * moments.Sxy - slopes * np.diag(moments.Sxx)[:, None])
     return gain
