@@ -17,6 +17,8 @@ from samespace.lifted import HEAD, NORM_X, NORM_Y, ONE
 from samespace.parallel import side_by_side
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from jaxtyping import Float, Int
     from numpy import ndarray as Array
 
@@ -28,7 +30,7 @@ fast as of a hundred, and a batch small enough for memory leaves each fold few."
 
 _EVEN = 16
 """Columns that a device's products come in: a width between costs them more than the zeros that fill it."""
-_STRIP = 512
+_STRIP = 256
 """Rows of the triangle that a device multiplies at once: fewer waste less below it, more keep it busier."""
 _UNEVEN = 1.25
 """Share by which zeros may lengthen folds that are multiplied together."""
@@ -98,21 +100,18 @@ class HostAccumulator(Accumulator):
     def add(self, X: Array, Y: Array, fold: Int[Array, " n"]) -> None:
         self._widen(np.result_type(X.dtype, Y.dtype, np.float32))
         order, places = by_fold(fold, self.folds)
-        waiting = {k: order[place] for k, place in places}
-        while waiting:
-            for k, rows in waiting.items():
-                free = self._block_rows - self._held[k]
-                self._hold(k, X, Y, rows[:free])
-                waiting[k] = rows[free:]
-            waiting = {k: rows for k, rows in waiting.items() if len(rows)}
-            if waiting:
-                # The others are nearly full too, and together they keep all cores busy.
-                self._flush_all()
+        rows = {k: order[place] for k, place in places}
+        if all(self._held[k] + len(mine) <= self._block_rows for k, mine in rows.items()):
+            for k, mine in rows.items():
+                self._hold(k, X, Y, mine)
+        else:
+            self._side_by_side(lambda k: self._take_in(k, X, Y, rows.get(k, order[:0])))
 
     def drain(self) -> Float[Array, "k w w"]:
-        self._flush_all()
+        self._side_by_side(self._flush)
+        x, y = self._halves
         for gram in self._gram:  # in place: these matrices are the largest thing in memory
-            mirror(gram)
+            gram[y, x] = gram[x, y].T
         return self._gram
 
     def ones_row(self) -> Float[Array, " w"]:
@@ -123,10 +122,15 @@ class HostAccumulator(Accumulator):
         self._rooms.append(room)
         return row
 
+    @property
+    def _halves(self) -> tuple[slice, slice]:
+        """The columns of the lift that are multiplied together: head and x, and y."""
+        return slice(0, HEAD + self.d_x), slice(HEAD + self.d_x, None)
+
     def _widen(self, dtype: np.dtype[Any]) -> None:
         """Hold rows in a type that loses nothing of any batch."""
         if dtype.itemsize > self._pending[0].itemsize:
-            self._flush_all()
+            self._side_by_side(self._flush)
             self._pending = self._sides(dtype)
 
     def _sides(self, dtype: np.dtype[Any]) -> tuple[Array, Array]:
@@ -134,21 +138,31 @@ class HostAccumulator(Accumulator):
         d_y = len(self.pivot) - self.d_x
         return np.empty((*shape, self.d_x), dtype), np.empty((*shape, d_y), dtype)
 
+    def _take_in(self, k: int, X: Array, Y: Array, rows: Int[Array, " m"]) -> None:
+        """Multiply the rows that wait and these, block by block; what is far from a block waits on."""
+        while self._held[k] + len(rows) > self._block_rows // 2:
+            free = self._block_rows - self._held[k]
+            self._hold(k, X, Y, rows[:free])
+            rows = rows[free:]
+            self._flush(k)
+        self._hold(k, X, Y, rows)
+
     def _hold(self, k: int, X: Array, Y: Array, rows: Int[Array, " m"]) -> None:
         place = slice(self._held[k], self._held[k] + len(rows))
         for side, held in zip((X, Y), self._pending, strict=True):
             held[k, place] = side[rows]
         self._held[k] += len(rows)
 
-    def _flush_all(self) -> None:
-        any(side_by_side(self._flush, range(self.folds), width=self.width))
+    def _side_by_side(self, work: Callable[[int], None]) -> None:
+        """Do it for every fold: once one has a block, the others nearly do, and keep all cores busy."""
+        any(side_by_side(work, range(self.folds), width=self.width))
 
     @np.errstate(over="ignore", invalid="ignore")  # Moments refuses such sums when they are read
     def _flush(self, k: int) -> None:
         if self._held[k]:
             room = self._room()
             lifted = self._lift(k, room[0])
-            x, y = slice(0, HEAD + self.d_x), slice(HEAD + self.d_x, None)
+            x, y = self._halves
             for left, right in ((x, x), (x, y), (y, y)):
                 a, b = lifted[:, left], lifted[:, right]
                 shape = a.shape[1], b.shape[1]
@@ -197,11 +211,11 @@ class DeviceAccumulator(Accumulator):
         super().__init__(pivot, d_x, folds=folds, precision=precision)
         self._xp = array_namespace(like)
         self._device = device(like)
-        self._pivot = self._put(pivot)
         self._even = -(-self.width // _EVEN) * _EVEN
         self._gram = self._xp.zeros(
             (folds, self._even, self._even), dtype=self._xp.float64, device=self._device
         )
+        self._pivot = self._put(pivot)
 
     def add(self, X: Any, Y: Any, fold: Int[Array, " n"]) -> None:
         order, places = by_fold(fold, self.folds)
@@ -209,8 +223,8 @@ class DeviceAccumulator(Accumulator):
             lifted = self._lift(X, Y, [order[place] for place in stack])
             for start in range(0, self._even, _STRIP):
                 strip = slice(start, min(start + _STRIP, self._even))
-                product = self._xp.matrix_transpose(lifted[:, :, strip]) @ lifted[:, :, start:]
                 held = self._gram[first : first + len(stack), strip, start:]
+                product = self._xp.matrix_transpose(lifted[:, :, strip]) @ lifted[:, :, start:]
                 held += self._xp.astype(product, self._xp.float64, copy=False)
 
     def drain(self) -> Float[Array, "k w w"]:
@@ -242,16 +256,28 @@ class DeviceAccumulator(Accumulator):
         lifted[:, self.width :] = 0.0
         for side, start, stop, norm in ((X, HEAD, split, NORM_X), (Y, split, self.width, NORM_Y)):
             # Subtracted in double precision before any rounding: the pivot may dwarf the spread.
-            centred = xp.take(side, flat, axis=0) - self._pivot[start - HEAD : stop - HEAD]
-            lifted[:, start:stop] = rounded = xp.astype(centred, dtype, copy=False)
-            lifted[:, norm] = xp.linalg.vector_norm(rounded, axis=1) ** 2
+            z, pivot = lifted[:, start:stop], self._pivot[start - HEAD : stop - HEAD]
+            z[...] = xp.astype(xp.take(side, flat, axis=0) - pivot, dtype, copy=False)
+            lifted[:, norm] = xp.vecdot(z, z)
         lifted = xp.reshape(lifted, (*index.shape, self._even))
         for k, rows in enumerate(stack):
             lifted[k, len(rows) :, :] = 0.0
         return lifted
 
     def _put(self, array: Array) -> Any:
-        return self._xp.asarray(array, device=self._device)
+        return put(array, like=self._gram)
+
+
+def put(array: Array, *, like: Any) -> Any:
+    """A NumPy array where another library's array lies, without waiting for what runs there."""
+    from array_api_compat import array_namespace, device
+
+    if getattr(like, "is_cuda", False):
+        import torch
+
+        # From pinned memory, since a copy from any other waits for all work before it.
+        return torch.from_numpy(array).pin_memory().to(like.device, non_blocking=True)
+    return array_namespace(like).asarray(array, device=device(like))
 
 
 def to_host(array: Any) -> Array:

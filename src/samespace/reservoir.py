@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from samespace.accumulate import put
 from samespace.batch import at_least_single
 from samespace.errors import ShapeError
 from samespace.hashing import priority_of
+from samespace.sources.memory import lies_on_gpu
 
 if TYPE_CHECKING:
-    from jaxtyping import Float, UInt64
+    from jaxtyping import Float, Int, UInt64
     from numpy import ndarray as Array
 
-_WAITING = 2
-"""How many times over a sample may wait to be sorted."""
+_WAITING, _WAITING_ON_GPU = 2, 16
+"""How many times over a sample may wait to be sorted; on a GPU longer, since fetching interrupts it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,15 +50,7 @@ class Reservoir:
                 f"samples of {self.keep} and of {other.keep} rows cannot be merged; "
                 "take both with the same `keep`."
             )
-        return self._smallest(
-            np.concatenate([self.keys, other.keys]),
-            np.concatenate([self.x, other.x]),
-            np.concatenate([self.y, other.y]),
-        )
-
-    def _smallest(self, keys: Array, x: Array, y: Array) -> Reservoir:
-        order = np.argsort(priority_of(keys), kind="stable")[: self.keep]
-        return Reservoir(self.keep, keys[order], x[order], y[order])
+        return _smallest(self.keep, [(r.keys, r.x, r.y) for r in (self, other)])
 
 
 class Sampling:
@@ -76,20 +70,48 @@ class Sampling:
         index = _candidates(keys, self._keys, keep)
         if len(index) == 0:
             return
-        self._waiting.append((keys[index], X[index], Y[index]))
+        self._waiting.append((keys[index], _rows(X, index), _rows(Y, index)))
         known = np.concatenate([self._keys, keys[index]])
         self._keys = known[_first(priority_of(known), keep)]
-        if sum(len(waiting) for waiting, _, _ in self._waiting) > _WAITING * keep:
+        most = (_WAITING_ON_GPU if lies_on_gpu(X) else _WAITING) * keep
+        if sum(len(waiting) for waiting, _, _ in self._waiting) > most:
             self.settled()
 
     def settled(self) -> Reservoir:
         """The sample of all rows offered so far."""
         if self._waiting:
-            keys, x, y = zip(*self._waiting, strict=True)
-            fresh = [np.concatenate([at_least_single(part) for part in side]) for side in (x, y)]
-            self._settled += Reservoir(self._settled.keep, np.concatenate(keys), *fresh)
+            settled = self._settled
+            waiting = [
+                (keys, at_least_single(x), at_least_single(y)) for keys, x, y in self._waiting
+            ]
+            self._settled = _smallest(
+                settled.keep, [(settled.keys, settled.x, settled.y), *waiting]
+            )
             self._waiting = []
         return self._settled
+
+
+def _rows(side: Any, index: Array) -> Any:
+    return side[put(index, like=side) if lies_on_gpu(side) else index]
+
+
+def _smallest(keep: int, parts: list[tuple[Array, Array, Array]]) -> Reservoir:
+    """The sample of all these keys and rows."""
+    keys = np.concatenate([keys for keys, _, _ in parts])
+    order = np.argsort(priority_of(keys), kind="stable")[:keep]
+    x, y = (_rows_of([part[side] for part in parts], order) for side in (1, 2))
+    return Reservoir(keep, keys[order], x, y)
+
+
+def _rows_of(pieces: list[Float[Array, "k d"]], rows: Int[Array, " m"]) -> Float[Array, "m d"]:
+    """These rows of pieces laid end to end, of which most are not wanted and never copied."""
+    found = np.empty((len(rows), pieces[0].shape[1]), np.result_type(*pieces))
+    first = 0
+    for piece in pieces:
+        mine = (first <= rows) & (rows < first + len(piece))
+        found[mine] = piece[rows[mine] - first]
+        first += len(piece)
+    return found
 
 
 def _candidates(keys: UInt64[Array, " n"], kept: UInt64[Array, " k"], keep: int) -> Array:

@@ -139,10 +139,18 @@ class Representation:
         """
         if rows < 1 or start < 0:
             raise OptionError(f"rows={rows}, start={start}; needed is rows >= 1 and start >= 0.")
-        checked = self._checked(rebatch(self.source.chunks(start, rows), rows))
+        checked = self._checked(rebatch(self.source.chunks(start, rows), rows), start)
         yield from prefetch(checked) if self.source.decodes else checked
 
-    def _checked(self, batches: Iterator[Float[Array, "k d"]]) -> Iterator[Float[Array, "k d"]]:
+    def _checked(
+        self, batches: Iterator[Float[Array, "k d"]], start: int
+    ) -> Iterator[Float[Array, "k d"]]:
+        if self.source.on_gpu:
+            # All rows at once: an answer for every batch would wait for what the device still does.
+            for whole in self.source.chunks(start, self.n):
+                self._check_finite(whole)
+            yield from batches
+            return
         for batch in batches:
             self._check_finite(batch)
             yield batch
