@@ -96,6 +96,16 @@ def test_several_positives_share_the_denominator():
     assert_same(gradients(ours, a, b, s), gradients(torch.stack(expected), a, b, s))
 
 
+@pytest.mark.parametrize("p", [0, 1])
+def test_positives_apart_are_as_many_pairs(p):
+    a, b, s = rows(N, D), rows(N, 2, D, seed=1), rows(5, D, seed=2)
+    options = {"similarity": similarity_of(p), "temperature": 0.7}
+    ours = contrastive(a, b, s, apart=True, **options)
+    expected = torch.stack([contrastive(a, b[:, q], s, **options) for q in range(2)]).mean(0)
+    assert_same(ours, expected)
+    assert_same(gradients(ours, a, b, s), gradients(expected, a, b, s))
+
+
 @pytest.mark.parametrize("p", [0, 2, 3])
 def test_in_batch_is_a_softmax_over_the_batch(p):
     a, b = rows(N, D), rows(N, D, seed=1)

@@ -137,3 +137,19 @@ def test_errors_say_what_to_do():
         ClusterWorld.drawn(4, 9, generator(), kappa=1.0, mixing=small_mixing(), instances=3)
     with pytest.raises(OptionError, match="at least 2 classes"):
         RadialWorld(classes=1)
+
+
+def test_several_positives_of_a_row_are_drawn_about_it():
+    world = LatentWorld(
+        space=Box(2),
+        marginal=Uniform(),
+        conditional=GeneralisedNormal.normal(0.01),
+        mixing=Mixing.orthonormal(2, 3, generator(0)),
+    )
+    pairs = world.pairs(40, generator(1), positives=3)
+    assert pairs.z_positive.shape == (40, 3, 2)
+    assert pairs.x_positive.shape == (40, 3, 3)
+    apart = pairs.z_positive - pairs.z[:, None]
+    assert 0.0 < float(apart.abs().max()) < 0.1
+    assert len(apart.unique()) == apart.numel()
+    torch.testing.assert_close(pairs.x_positive, world.mixing(pairs.z_positive))

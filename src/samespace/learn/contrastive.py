@@ -28,6 +28,7 @@ def contrastive(
     similarity: Similarity | None = None,
     temperature: float | Tensor = 1.0,
     skip_own: bool = False,
+    apart: bool = False,
 ) -> Float[Tensor, "*k n"]:
     """Return -log of the softmax weight of each row's positive among its negatives and itself.
 
@@ -50,6 +51,9 @@ def contrastive(
         A number, or a tensor of one per member, learnt or not (`Temperature`).
     skip_own
         Leave negative i out of row i: with the batch's own anchors, the anchor itself.
+    apart
+        Several positives of a row are as many pairs, each beside the negatives alone, whose losses are
+        averaged. Its expectation is that of one positive, its noise is less.
 
     References
     ----------
@@ -75,6 +79,8 @@ def contrastive(
         )
     else:
         among = (_paired(anchors, negatives, similarity) / scale[..., None, None]).logsumexp(-1)
+    if apart:
+        return (torch.logaddexp(among[..., None], aligned) - aligned).mean(-1)
     return torch.logaddexp(among, aligned.logsumexp(-1)) - aligned.mean(-1)
 
 

@@ -54,6 +54,8 @@ class DotProduct:
     def __call__(
         self, a: Float[Tensor, "*k r d"], b: Float[Tensor, "*k c d"]
     ) -> Float[Tensor, "*k r c"]:
+        if a.shape[-2] == 1:  # a row of its own for each: many tiny matrix products would be slow
+            return (a * b).sum(-1)[..., None, :]
         return a @ b.mT
 
     def lift(

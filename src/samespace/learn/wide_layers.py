@@ -31,7 +31,7 @@ def mixed_layers(
 ) -> Float[Tensor, "k n d_out"]:
     """Return what three or more layers (weight, bias) make of rows, rectified after each but the last."""
     if fused.applies_to_layers(x, [weight for weight, _ in layers]):
-        return fused.perceptron(x, layers, slope)
+        return fused.through_layers(x, layers, slope)
     (first, first_bias), *wide, (last, last_bias) = layers
     x = functional.leaky_relu(torch.baddbmm(first_bias, x, first), slope)
     return torch.baddbmm(last_bias, wide_layers(x, wide, slope=slope), last)

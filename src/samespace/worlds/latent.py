@@ -64,10 +64,16 @@ class LatentWorld:
         z = self.latents(rows, generator)
         return Observed(z=z, x=self.mixing(z))
 
-    def pairs(self, rows: int, generator: torch.Generator) -> Pairs:
-        """Draw positive pairs with their latents, on the generator's device."""
+    def pairs(self, rows: int, generator: torch.Generator, *, positives: int = 1) -> Pairs:
+        """Draw positive pairs with their latents, on the generator's device.
+
+        Of several positives of a row, independent given it, each array has them along an axis of their own.
+        """
         z = self.latents(rows, generator)
-        z_positive = self.conditional.draw(self.space, z, generator)
+        means = z if positives == 1 else z.repeat_interleave(positives, dim=0)
+        z_positive = self.conditional.draw(self.space, means, generator)
+        if positives > 1:
+            z_positive = z_positive.unflatten(0, (rows, positives))
         return Pairs(
             z=z, x=self.mixing(z), z_positive=z_positive, x_positive=self.mixing(z_positive)
         )

@@ -32,12 +32,12 @@ class Labelled:
 
 @dataclass(frozen=True, kw_only=True)
 class Pairs:
-    """Observations `x` of latents `z`, each with a positive partner drawn from p(. | z)."""
+    """Observations `x` of latents `z`, each with one or several positive partners from p(. | z)."""
 
     z: Float[Tensor, "*members n d_z"]
     x: Float[Tensor, "*members n d_x"]
-    z_positive: Float[Tensor, "*members n d_z"]
-    x_positive: Float[Tensor, "*members n d_x"]
+    z_positive: Float[Tensor, "*members n *p d_z"]
+    x_positive: Float[Tensor, "*members n *p d_x"]
 
 
 Sample = TypeVar("Sample", Observed, Labelled, Pairs)

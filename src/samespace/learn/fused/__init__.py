@@ -70,7 +70,7 @@ def applies_to_layers(x: Tensor, weights: Sequence[Tensor]) -> bool:
     return max(d_in, d_out) < NARROW and all(end in ENDS for end in ends)
 
 
-def perceptron(
+def through_layers(
     x: Float[Tensor, "k n d_in"], layers: Sequence[tuple[Tensor, Tensor]], slope: float
 ) -> Float[Tensor, "k n d_out"]:
     """Return what `samespace.learn.wide_layers.mixed_layers` does, a launch or two per layer each way."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
 
 _ROWS, _PART = 64, 512
 """Rows that a program of the narrow layers takes at once, and in all where it sums over rows."""
+_HEIGHT = 128
+"""Rows of a tile of the wide layers' products: with 128 units and a depth of 64 the fastest of 40 shapes."""
 
 
 class FusedPerceptron(torch.autograd.Function):
@@ -58,31 +59,17 @@ class FusedPerceptron(torch.autograd.Function):
         return None, None, *grads
 
 
-def product(
-    a: Tensor,
-    b: Tensor,
-    slope: float,
-    *,
-    gate: Tensor | None = None,
-    tiles: Sequence[int] | None = None,
-) -> Tensor:
+def product(a: Tensor, b: Tensor, slope: float, *, gate: Tensor | None = None) -> Tensor:
     """Return rectified a @ b in bfloat16, or a @ b times the slopes of rectified rows."""
     (k, rows, inner), outer = a.shape, b.shape[-1]
-    height, width, depth, warps, stages = tiles or _tiles(outer)
+    width = 128 if outer % 128 == 0 else 64
     out = a.new_empty(k, rows, outer)
-    grid = triton.cdiv(rows, height) * (outer // width), k
+    grid = triton.cdiv(rows, _HEIGHT) * (outer // width), k
     kernels.product_kernel[grid](
         a, b, out if gate is None else gate, out, rows, inner, outer, b.stride(1), b.stride(2),
-        slope, gate is not None, height, width, depth, num_warps=warps, num_stages=stages,
+        slope, gate is not None, _HEIGHT, width, 64, num_warps=4, num_stages=3,
     )  # fmt: skip
     return out
-
-
-def _tiles(width: int) -> Sequence[int]:
-    for most in (256, 128):
-        if width % most == 0:
-            return (128, most, 64, 8, 3)
-    return (128, 64, 64, 4, 3)
 
 
 def _lifted(weight: Tensor, bias: Tensor) -> Tensor:

@@ -158,8 +158,10 @@ def _encoder(settings: Settings) -> StackedMLP:
 
 
 def _draw(world: LatentWorld, settings: Settings) -> Callable[[torch.Generator], Any]:
-    kind = world.observed if settings["column"] == "supervised" else world.pairs
-    return lambda generator: kind(settings["batch"] * settings["ahead"], generator)
+    rows = settings["batch"] * settings["ahead"]
+    if settings["column"] == "supervised":
+        return partial(world.observed, rows)
+    return partial(world.pairs, rows, positives=settings["positives"])
 
 
 def _supervised(encoder: nn.Module, batch: Observed) -> Tensor:
@@ -167,13 +169,17 @@ def _supervised(encoder: nn.Module, batch: Observed) -> Tensor:
 
 
 def _unsupervised(p: int) -> Callable[[nn.Module, Pairs], Tensor]:
-    """Return the released program's loss: the negatives are the batch's own anchors, tau = 1."""
+    """Return the released program's loss: the negatives are the batch's own anchors, tau = 1.
+
+    Of several positives each is a pair of its own.
+    """
     similarity = DotProduct() if p == 0 else PowerDistance(p)
 
     def loss(encoder: nn.Module, batch: Pairs) -> Tensor:
-        both = encoder(torch.cat([batch.x, batch.x_positive], dim=1))
-        anchors, positives = both.chunk(2, dim=1)
-        each = contrastive(anchors, positives, anchors, similarity=similarity)
+        rows, of_anchors = batch.x.shape[1], batch.x_positive.shape[1:-1]
+        found = encoder(torch.cat([batch.x, batch.x_positive.flatten(1, -2)], dim=1))
+        anchors, positives = found[:, :rows], found[:, rows:].unflatten(1, of_anchors)
+        each = contrastive(anchors, positives, anchors, similarity=similarity, apart=True)
         return each.mean(-1)
 
     return loss
