@@ -33,8 +33,10 @@ if TYPE_CHECKING:
     Progress = Callable[[str, int, int], None]
 
 _BATCH_VALUES = 1 << 20
-_BATCH_VALUES_ON_GPU = 1 << 27
-"""Values of x and y together in a batch when this room chooses the batch: 8 MB of float64, 1 GB on a GPU."""
+_BATCH_VALUES_IN_MEMORY = 1 << 24
+_BATCH_VALUES_ON_GPU = 1 << 26
+"""Values of x and y together in a batch when this room chooses it: 8 MB of float64; of arrays in memory,
+where a batch is a view, 128 MB; on a GPU 0.5 GB."""
 
 
 class Moments:
@@ -343,11 +345,13 @@ class Moments:
 
 
 def _batch_rows(pair: Pair) -> int:
-    """Rows of a batch: what a cache holds, or on a GPU what keeps it busy."""
-    width = pair.x.d + pair.y.d
-    if pair.x.source.on_gpu and pair.y.source.on_gpu:
+    """Rows of a batch: what a cache holds, or of arrays what keeps all cores or a GPU busy."""
+    width, sources = pair.x.d + pair.y.d, (pair.x.source, pair.y.source)
+    if all(source.on_gpu for source in sources):
         return max(256, _BATCH_VALUES_ON_GPU // width)
-    return max(256, min(65536, _BATCH_VALUES // width))
+    in_memory = all(source.in_memory for source in sources)
+    values = _BATCH_VALUES_IN_MEMORY if in_memory else _BATCH_VALUES
+    return max(256, min(65536, values // width))
 
 
 def refuse_second(x: Any, *rest: Any) -> None:

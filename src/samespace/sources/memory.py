@@ -24,6 +24,8 @@ class MemorySource(RandomAccess):
     become NumPy arrays. Integers and booleans become float64 batch by batch.
     """
 
+    in_memory = True
+
     def __init__(self, values: Any, name: str) -> None:
         self._values = _as_array(values, name)
         self.n, self.d = check_shape(tuple(self._values.shape), name)

@@ -23,6 +23,8 @@ class Source(ABC):
         `chunks` yields may be wider: NumPy has no bfloat16, and integers become float64.
     decodes
         Whether making a chunk takes work worth doing ahead on a thread.
+    in_memory
+        Whether the rows lie in memory already, so that a large piece of them takes no more of it.
     on_gpu
         Whether the rows lie on a GPU, where few large pieces of work cost less than many small ones.
     """
@@ -31,6 +33,7 @@ class Source(ABC):
     d: int
     dtype: str
     decodes: bool = False
+    in_memory: bool = False
     on_gpu: bool = False
 
     @abstractmethod
