@@ -50,9 +50,17 @@ def test_a_small_difference_of_two_models_keeps_its_digits(rng: np.random.Genera
 
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("case", ["dependent", "constant", "first unlike the rest", "few rows"])
-def test_rows_that_cannot_be_preconditioned_are_factorised_block_by_block(
+def test_dependent_columns_and_unlike_rows_show_no_seam(
     rng: np.random.Generator, case: str
 ) -> None:
+    X = awkward(rng, case)
+    found = Triangle.of(X).lifted
+    np.testing.assert_allclose(found.T @ found, by_hand(X), atol=1e-9)
+    exact = np.linalg.matrix_rank(X - X.mean(axis=0))
+    assert Triangle.of(X).span().rank == exact
+
+
+def awkward(rng: np.random.Generator, case: str) -> np.ndarray:
     X = rng.standard_normal((101, 3))
     if case == "dependent":
         X[:, 2] = X[:, 0] + X[:, 1]
@@ -62,10 +70,29 @@ def test_rows_that_cannot_be_preconditioned_are_factorised_block_by_block(
         X[:16, 1] *= 1e-4
     else:
         X = X[:2]
-    blocks = triangle._lifted([triangle.Representation.of(X)], 16)
-    assert triangle._preconditioned(blocks) is None
-    found = Triangle.of(X).lifted
-    np.testing.assert_allclose(found.T @ found, by_hand(X), atol=1e-9)
+    return X
+
+
+@pytest.mark.parametrize("case", ["dependent", "constant"])
+@pytest.mark.parametrize("far", [0.0, 1e6])
+def test_dependent_columns_are_told_from_rounding_at_any_width(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, case: str, far: float
+) -> None:
+    monkeypatch.setattr(triangle, "_BLOCK_VALUES", 1)
+    X = rng.standard_normal((1000, 120))
+    X[:, 60:] = X[:, :60] @ rng.standard_normal((60, 60)) if case == "dependent" else 0.0
+    assert Triangle.of(X + far).span().rank == 60
+    gap = (
+        Triangle.of(X + far).centred[:, 60]
+        - Triangle.of(X + far).centred[:, :60] @ np.linalg.lstsq(X[:, :60], X[:, 60], rcond=None)[0]
+    )
+    assert np.linalg.norm(gap) < 1e-12 * np.linalg.norm(X + far)
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_a_first_block_unlike_the_rest_does_not_precondition(rng: np.random.Generator) -> None:
+    sources = [triangle.Representation.of(awkward(rng, "first unlike the rest"))]
+    assert triangle._preconditioned(triangle._lifted(sources, 16)) is None
 
 
 def test_the_joint_triangle_contains_each_matrix_own(rng: np.random.Generator) -> None:

@@ -8,29 +8,32 @@ gives the linear part :math:`f^* = D^{*+} D f + D^{*+}\epsilon`. M + 1 chosen an
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from samespace.errors import DiversityError, OptionError, ShapeError
 from samespace.theory.choice import differences
-from samespace.theory.triangle import Triangle, default_tolerance, take
+from samespace.theory.place import namespace
+from samespace.theory.spectra import extremes
+from samespace.theory.triangle import Triangle, default_tolerance, take, triangle_of
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
     from numpy import ndarray as Array
 
     from samespace.representation import Representation
+    from samespace.theory.diversity import Diversity
     from samespace.theory.model_pair import Choice, ModelPair
 
 
 @dataclass(frozen=True, eq=False)
 class AnchorDifferences:
     """Differences of the anchors in both models, as rows: L' of the first and of the starred one.
+
+    The rows stay where the models lie.
 
     Attributes
     ----------
@@ -50,36 +53,44 @@ class AnchorDifferences:
     @classmethod
     def of_labels(cls, pair: ModelPair, which: Choice) -> AnchorDifferences:
         """Differences of g at the given labels, at the best choice (None), or of ``"all"``."""
-        if which is None:
-            which = pair.label_diversity.require()
-        return cls._of(pair.g, pair.g_star, which, lambda: pair.joint_labels, "labels")
+        if isinstance(which, str):
+            return cls._of_all(which, pair.joint_labels, pair.labels_star, "labels")
+        best = pair.label_diversity if which is None else None
+        return cls._at(pair.g, pair.g_star, which, best, "labels")
 
     @classmethod
     def of_inputs(cls, pair: ModelPair, which: Choice) -> AnchorDifferences:
         """Differences of f at the given inputs, at the best choice (None), or of ``"all"``."""
-        if which is None:
-            which = pair.input_diversity.require()
-        return cls._of(pair.f, pair.f_star, which, lambda: pair.joint_inputs, "inputs")
+        if isinstance(which, str):
+            return cls._of_all(which, pair.joint_inputs, pair.inputs_star, "inputs")
+        best = pair.input_diversity if which is None else None
+        return cls._at(pair.f, pair.f_star, which, best, "inputs")
 
     @classmethod
-    def _of(
+    def _at(
         cls,
         dual: Representation,
         dual_star: Representation,
-        which: Int[Array, " m+1"] | str,
-        joint: Callable[[], Triangle],
+        which: Int[Array, " m+1"] | None,
+        best: Diversity | None,
         of: str,
     ) -> AnchorDifferences:
-        if not isinstance(which, str):
-            index = np.asarray(which)
-            star = _square(differences(take(dual_star, index)), of)
-            return cls(differences(take(dual, index)), star, index, _condition(star, of))
+        index = np.asarray(which) if best is None else best.require()
+        star = _square(differences(take(dual_star, index)), of)
+        found = _condition(star) if best is None else best.condition
+        return cls(differences(take(dual, index)), star, index, _checked(found, star, of))
+
+    @classmethod
+    def _of_all(cls, which: str, joint: Triangle, alone: Triangle, of: str) -> AnchorDifferences:
         if which != "all":
             raise OptionError(
                 f"{of}={which!r}; write 'all', row numbers (the pivot first), or leave it out."
             )
-        star, plain = np.split(joint().centred, [dual_star.d], axis=1)
-        return cls(plain, star, None, _condition(star, of))
+        width = joint.widths[0]
+        star, plain = joint.centred[:, :width], joint.centred[:, width:]
+        span = alone.span()
+        found = span.condition if span.rank == width else _condition(star)
+        return cls(plain, star, None, _checked(found, star, of))
 
     @cached_property
     def matrix(self) -> Float[Array, "p m"]:
@@ -94,8 +105,10 @@ class AnchorDifferences:
 
     def solve(self, epsilon: Float[Array, "n r"]) -> Float[Array, "n m"]:
         """What these differences of log-odds amount to in the starred representation: D*^+ epsilon."""
-        q, r = np.linalg.qr(self.star)
-        return np.asarray(solve_triangular(r, q.T @ epsilon.T, check_finite=False)).T
+        # Of all anchors, the joint triangle is zero below the starred model's width.
+        width = self.star.shape[1]
+        linalg = namespace(self.star).linalg
+        return linalg.solve(self.star[:width, :], epsilon[:, :width].T).T
 
 
 def _square(star: Float[Array, "r m"], of: str) -> Float[Array, "m m"]:
@@ -106,13 +119,17 @@ def _square(star: Float[Array, "r m"], of: str) -> Float[Array, "m m"]:
     return star
 
 
-def _condition(star: Float[Array, "r m"], of: str) -> float:
-    singular = np.linalg.svd(star, compute_uv=False)
-    if len(singular) < star.shape[1] or singular[-1] <= singular[0] * default_tolerance(
-        star.shape[1], "float64"
-    ):
+def _condition(star: Float[Array, "r m"]) -> float | None:
+    if star.shape[0] < star.shape[1]:
+        return None
+    longest, shortest = extremes(triangle_of(star))
+    return longest / shortest if shortest > 0 else None
+
+
+def _checked(found: float | None, star: Float[Array, "r m"], of: str) -> float:
+    if found is None or found * default_tolerance(int(star.shape[1]), "float64") >= 1.0:
         raise DiversityError(
             f"The differences of the starred model's vectors at these {of} are linearly dependent, so they "
             f"determine no map. samespace.theory.diversity tells whether any {of} would do, and which."
         )
-    return float(singular[0] / singular[-1])
+    return found

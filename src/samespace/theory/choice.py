@@ -20,6 +20,13 @@ from math import comb
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpstrf
+
+from samespace.accumulate import to_host
+from samespace.theory.place import beside, chosen_rows, namespace
+from samespace.theory.spectra import extremes
+from samespace.theory.triangle import triangle_of
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -32,6 +39,13 @@ _LEAST_GAIN = 1e-3
 """Relative gain of the squared condition number below which an exchange is not worth its cost."""
 
 
+_PANEL, _PANEL_ROWS = 64, 256
+"""Points chosen at once, and the points that they are chosen from."""
+
+_PANEL_FALL = 1e-4
+"""Fall of the squared distances within a panel, beyond which its products say too little of them."""
+
+
 def differences(points: Float[Array, "m+1 d"]) -> Float[Array, "m d"]:
     """Rows v_i - v_0: the transpose of the paper's L, whose columns they are."""
     return points[1:] - points[0]
@@ -39,23 +53,51 @@ def differences(points: Float[Array, "m+1 d"]) -> Float[Array, "m d"]:
 
 def condition(points: Float[Array, "m+1 m"]) -> float:
     """Largest over smallest singular value of the differences from the first point."""
-    singular = np.linalg.svd(differences(points), compute_uv=False)
-    return float(singular[0] / singular[-1]) if singular[-1] > 0 else float("inf")
+    longest, shortest = extremes(triangle_of(differences(points)))
+    return longest / shortest if shortest > 0 else float("inf")
 
 
 def by_pivoted_qr(points: Float[Array, "k m"]) -> Int[Array, " m+1"]:
-    """Greedily, the simplex of large volume: pivoted QR of the columns (1, v).
+    """Greedily, the simplex of large volume: pivoted QR of the columns (1, v), a panel of them at a time.
 
-    The volume does not depend on which vertex is called the first, so the pivot costs nothing here; it
-    is chosen afterwards.
+    The points farthest from the span of those chosen so far are a panel; within it each next choice is the
+    farthest one. Up to a panel's width that is the plain pivoted QR, and beyond it the same arithmetic is
+    done by matrix products.
     """
-    from scipy.linalg import qr
+    xp = namespace(points)
+    centred = points - xp.mean(points, axis=0)
+    scale = xp.sqrt(xp.mean(xp.linalg.vecdot(centred, centred)))
+    rest = xp.concat([scale * xp.ones_like(centred[:, :1]), centred], axis=1)
+    chosen: list[int] = []
+    while len(chosen) < rest.shape[1]:
+        panel = _farthest(rest, chosen)
+        rows = chosen_rows(rest, panel)
+        pivots, factor = _pivoted_cholesky(to_host(rows @ rows.T), rest.shape[1] - len(chosen))
+        chosen += panel[pivots].tolist()
+        inverse = solve_triangular(factor, np.eye(len(pivots)), lower=True)
+        axes = beside(rest, inverse) @ chosen_rows(rows, pivots)
+        rest = rest - (rest @ axes.T) @ axes
+    return np.array(chosen)
 
-    centred = points - points.mean(axis=0)
-    scale = np.sqrt(np.mean(np.sum(centred**2, axis=1)))
-    lifted = np.column_stack([np.full(len(points), scale), centred])
-    _, _, order = qr(lifted.T, mode="economic", pivoting=True)
-    return best_pivot_first(points, order[: points.shape[1] + 1])
+
+def _farthest(rest: Float[Array, "k m+1"], chosen: list[int]) -> Int[Array, " panel"]:
+    """Numbers of the longest rows, none of them chosen already."""
+    lengths = to_host(namespace(rest).linalg.vecdot(rest, rest)).copy()
+    lengths[chosen] = -1.0
+    longest_first = np.argsort(-lengths, kind="stable")
+    return longest_first[: min(_PANEL_ROWS, len(lengths) - len(chosen))]
+
+
+def _pivoted_cholesky(
+    gram: Float[Array, "p p"], most: int
+) -> tuple[Int[Array, " b"], Float[Array, "b b"]]:
+    """The rows picked from a panel, and their triangle; at least one, though all may be zero."""
+    factor, order, rank, _ = dpstrf(gram, lower=1, tol=_PANEL_FALL * float(gram.diagonal().max()))
+    taken = max(1, min(rank, most, _PANEL))
+    triangle = np.tril(factor[:taken, :taken])
+    if not rank:
+        triangle = np.ones((1, 1))
+    return order[:taken] - 1, triangle
 
 
 def by_exchanges(
@@ -71,11 +113,11 @@ def by_exchanges(
     The choice, pivot first, and the number of exchanges made.
     """
     chosen = start.copy()
-    k, m = points.shape
+    k, m = map(int, points.shape)
     allowed = max(2, int(_EXCHANGE_FLOPS / (6.0 * k * (m + 1) ** 2)))
     for made in range(allowed):
         now, after = _exchange_costs(points, chosen)
-        new, old = np.unravel_index(int(after.argmin()), after.shape)
+        new, old = divmod(int(namespace(after).argmin(after)), m + 1)
         if not after[new, old] < now * (1.0 - _LEAST_GAIN):
             return best_pivot_first(points, chosen), made
         chosen[old] = new
@@ -86,49 +128,55 @@ def _exchange_costs(
     points: Float[Array, "k m"], chosen: Int[Array, " m+1"]
 ) -> tuple[float, Float[Array, "k m+1"]]:
     """Squared cost now, and after exchanging vertex (column) for point (row)."""
-    vertices = points[chosen]
+    xp = namespace(points)
+    vertices = chosen_rows(points, chosen)
     c, w = _barycentric(vertices)
     inner = w @ w.T
-    w2 = np.diag(inner)
+    w2 = xp.linalg.diagonal(inner)
     at = c + points @ w.T  # lambda_i(y)
     cross = at @ inner - at * w2  # sum over i != k of lambda_i w_i'w_k
-    others = np.sum(at**2, axis=1, keepdims=True) - at**2
+    at2 = at**2
+    others = xp.sum(at2, axis=1, keepdims=True) - at2
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = 1.0 / at
-        inverse = w2.sum() - w2 - 2.0 * ratio * cross + ratio**2 * w2 * (others + 1.0)
+        inverse = xp.sum(w2) - w2 - 2.0 * ratio * cross + ratio**2 * w2 * (others + 1.0)
         after = inverse * _spread_after(points, vertices)
-    after[~np.isfinite(after)] = np.inf
-    return float(w2.sum() * _spread(vertices)), after
+    after = xp.where(xp.isfinite(after), after, xp.inf)
+    return float(xp.sum(w2) * _spread(vertices)), after
 
 
 def _barycentric(vertices: Float[Array, "m+1 m"]) -> tuple[Array, Array]:
     """Return c and w of the barycentric coordinates lambda(v) = c + w v."""
-    lifted = np.column_stack([np.ones(len(vertices)), vertices])
-    inverse = np.linalg.inv(lifted)
-    return inverse[0], inverse[1:].T
+    xp = namespace(vertices)
+    inverse = xp.linalg.inv(xp.concat([xp.ones_like(vertices[:, :1]), vertices], axis=1))
+    return inverse[0, :], inverse[1:, :].T
 
 
-def _spread(vertices: Float[Array, "m+1 m"]) -> float:
-    return float(np.sum((vertices - vertices.mean(axis=0)) ** 2))
+def _spread(vertices: Float[Array, "m+1 m"]) -> Float[Array, ""]:
+    xp = namespace(vertices)
+    return xp.sum((vertices - xp.mean(vertices, axis=0)) ** 2)
 
 
 def _spread_after(
     points: Float[Array, "k m"], vertices: Float[Array, "m+1 m"]
 ) -> Float[Array, "k m+1"]:
     """Spread of the vertices about their mean once the column's vertex is the row's point."""
-    total, old2, new2 = vertices.sum(axis=0), np.sum(vertices**2, axis=1), np.sum(points**2, axis=1)
+    xp = namespace(points)
+    vecdot = xp.linalg.vecdot
+    total, old2, new2 = xp.sum(vertices, axis=0), vecdot(vertices, vertices), vecdot(points, points)
     step2 = new2[:, None] + old2 - 2.0 * points @ vertices.T
     moved2 = total @ total + step2 + 2.0 * ((points @ total)[:, None] - vertices @ total)
-    return old2.sum() - old2 + new2[:, None] - moved2 / len(vertices)
+    return xp.sum(old2) - old2 + new2[:, None] - moved2 / vertices.shape[0]
 
 
 def best_pivot_first(points: Float[Array, "k m"], chosen: Int[Array, " m+1"]) -> Int[Array, " m+1"]:
     """Move to the front the vertex from which the differences are best conditioned."""
-    vertices = points[chosen]
+    xp = namespace(points)
+    vertices = chosen_rows(points, chosen)
     _, w = _barycentric(vertices)
-    norm2, w2 = np.sum(vertices**2, axis=1), np.sum(w**2, axis=1)
-    lengths = len(vertices) * norm2 + norm2.sum() - 2.0 * vertices @ vertices.sum(axis=0)
-    first = int(np.argmin(lengths * (w2.sum() - w2)))
+    norm2, w2 = xp.linalg.vecdot(vertices, vertices), xp.linalg.vecdot(w, w)
+    lengths = len(chosen) * norm2 + xp.sum(norm2) - 2.0 * vertices @ xp.sum(vertices, axis=0)
+    first = int(xp.argmin(lengths * (xp.sum(w2) - w2)))
     return np.concatenate([chosen[first : first + 1], np.delete(chosen, first)])
 
 
@@ -139,6 +187,7 @@ def number_of_sets(count: int, dim: int) -> int:
 
 def by_enumeration(points: Float[Array, "k m"]) -> Int[Array, " m+1"]:
     """Return the choice of smallest condition number among all, each point tried as pivot."""
+    points = to_host(points)
     k, m = points.shape
     sets = np.array(list(combinations(range(k), m + 1)))
     orders = [np.r_[p, np.delete(np.arange(m + 1), p)] for p in range(m + 1)]

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from samespace.accumulate import to_host
 from samespace.errors import DegenerateError
 from samespace.measures.result import Result
-from samespace.theory.model_pair import ModelPair, paired_blocks
+from samespace.theory.model_pair import ModelPair
+from samespace.theory.place import beside, namespace
 from samespace.theory.triangle import Span, Triangle, default_tolerance
 
 if TYPE_CHECKING:
@@ -87,7 +89,8 @@ def effective_complexity(f: Any, g: Any, *, tolerance: float | None = None) -> E
     of_f, of_g = Triangle.of(f), Triangle.of(g)
     span_f = Span.of(of_f.plain, dtype=of_f.dtype, tolerance=tolerance)
     span_g = of_g.span(tolerance=tolerance)
-    singular = np.linalg.svd(of_f.plain @ of_g.centred.T, compute_uv=False)
+    linalg = namespace(of_f.plain).linalg
+    singular = to_host(linalg.svdvals(of_f.plain @ of_g.centred.T))
     cutoff = tolerance
     if cutoff is None:
         cutoff = max(default_tolerance(t.widths[0], t.dtype) for t in (of_f, of_g))
@@ -100,7 +103,7 @@ def effective_complexity(f: Any, g: Any, *, tolerance: float | None = None) -> E
         rank_f=span_f.rank,
         rank_g=span_g.rank,
         spectrum=singular / np.sqrt(of_f.n * of_g.n),
-        visible=span_g.axes.T,
+        visible=to_host(span_g.axes.T),
     )
 
 
@@ -168,8 +171,9 @@ def displaced_map(f: Any, g: Any = None, f_star: Any = None, g_star: Any = None)
     (2, 2, True)
     """
     pair = ModelPair.of(f, g, f_star, g_star)
-    star, own = np.split(pair.joint_labels.centred, [pair.g_star.d], axis=1)
-    magnitude = float(np.linalg.norm(pair.joint_labels.plain))
+    # Matrices of the models' width: on the host, whose least squares tell ranks.
+    star, own = np.split(to_host(pair.joint_labels.centred), [pair.g_star.d], axis=1)
+    magnitude = float(np.linalg.norm(to_host(pair.joint_labels.plain)))
     span = Span.of(own, dtype=pair.g.dtype, magnitude=magnitude)
     span_star = Span.of(star, dtype=pair.g_star.dtype, magnitude=magnitude)
     if not (span.rank and span_star.rank):
@@ -197,9 +201,10 @@ def _squares(
     """Squared lengths of both embeddings, whole and inside their spans, and of what the map leaves."""
     whole, inside = np.zeros(2), np.zeros(2)
     error = 0.0
-    for rows, rows_star in paired_blocks(pair.f, pair.f_star):
-        seen, seen_star = rows @ span.axes.T, rows_star @ span_star.axes.T
-        whole += np.sum(rows**2), np.sum(rows_star**2)
-        inside += np.sum(seen**2), np.sum(seen_star**2)
-        error += float(np.sum((seen_star @ span_star.axes - rows @ matrix) ** 2))
+    for rows, rows_star, _ in pair.paired_blocks():
+        axes, axes_star = beside(rows, span.axes), beside(rows, span_star.axes)
+        seen, seen_star = rows @ axes.T, rows_star @ axes_star.T
+        whole += float((rows**2).sum()), float((rows_star**2).sum())
+        inside += float((seen**2).sum()), float((seen_star**2).sum())
+        error += float(((seen_star @ axes_star - rows @ beside(rows, matrix)) ** 2).sum())
     return (float(whole[0]), float(inside[0])), (float(whole[1]), float(inside[1])), error

@@ -17,6 +17,7 @@ from samespace.errors import DiversityError, OptionError
 from samespace.measures.result import Result
 from samespace.representation import Representation
 from samespace.theory import choice
+from samespace.theory.place import double
 from samespace.theory.triangle import Span, Triangle, block_rows, take
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def diversity(
     """
     triangle = Triangle.of(vectors) if triangle is None else triangle
     span = triangle.span(tolerance=tolerance)
-    count, dim = triangle.n, triangle.mean.size
+    count, dim = triangle.n, sum(triangle.widths)
     if span.rank == 0:
         chosen, method_used, found = np.zeros(1, dtype=np.intp), "one point", None
     else:
@@ -185,6 +186,7 @@ def _choose(
         return choice.by_enumeration(points), f"best of all sets of {count}"
     start = choice.by_pivoted_qr(points)
     if method == "qr":
+        start = choice.best_pivot_first(points, start)
         return candidates[start], f"qr of {len(candidates)} of {count}"
     best, made = choice.by_exchanges(points, start)
     return candidates[best], f"qr and {made} exchanges of {len(candidates)} of {count}"
@@ -211,16 +213,15 @@ def _resample(
 
 def _coordinates(rows: Float[Array, "k d"], triangle: Triangle, span: Span) -> Float[Array, "k r"]:
     """Coordinates within the affine hull, along its principal axes."""
-    return (rows - triangle.mean) @ span.axes.T
+    return span.coordinates(rows - triangle.mean)
 
 
 def _of_largest_leverage(
     vectors: Any, triangle: Triangle, span: Span, keep: int
 ) -> Int[Array, " keep"]:
-    scale = span.axes.T / span.singular[: span.rank]
     source = Representation.of(vectors)
     leverage = [
-        np.sum(((to_host(batch) - triangle.mean) @ scale) ** 2, axis=1)
+        to_host(span.leverage(double(batch) - triangle.mean))
         for batch in source.batches(block_rows(source.d))
     ]
     return np.sort(np.argpartition(np.concatenate(leverage), -keep)[-keep:])

@@ -26,6 +26,12 @@ def groups(n: int, folds: int) -> Int[Array, " n"]:
     return fold_of(np.arange(n, dtype=np.uint64), folds)
 
 
+def group_sums(columns: Float[Array, "c n"], group: Int[Array, " n"]) -> Float[Array, "c k"]:
+    """Sums over every group that is not empty, in the groups' order."""
+    sums = [np.bincount(group, weights=column) for column in columns]
+    return np.array(sums)[:, np.bincount(group) > 0]
+
+
 def jackknife(
     estimate: float,
     without: Callable[[int], float],

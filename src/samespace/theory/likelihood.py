@@ -19,6 +19,7 @@ from samespace.inference import t_quantile
 from samespace.measures.result import Result
 from samespace.representation import Representation
 from samespace.sources.memory import lies_on_gpu
+from samespace.theory.place import device_of, namespace
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -149,29 +150,32 @@ def likelihood_gap(
 
 
 class _Softmax:
-    """Running sum of exponentials of rows of logits, relative to the running maximum."""
+    """Running sum of exponentials of rows of logits, relative to the running maximum, where they lie."""
 
-    def __init__(self, like: Any) -> None:
-        rows = int(like.shape[0])
-        self.top = np.full(rows, -np.inf)
-        self.total = np.zeros(rows)
-        self.weighted = np.zeros(rows)
+    def __init__(self, like: Any, xp: Any) -> None:
+        zeros = xp.zeros(like.shape[0], dtype=xp.float64, device=device_of(like))
+        self.top, self.total, self.weighted = zeros - xp.inf, zeros, zeros
 
     def add(self, logits: Any, gap: Any, xp: Any) -> None:
-        """Take in a block; `gap`, to the other model's logits, is averaged under this one's weights."""
-        top_here = xp.max(logits, axis=1, keepdims=True)
-        weights = xp.exp(logits - top_here)
-        here = _float64(top_here)[:, 0]
-        top = np.maximum(self.top, here)
-        before, now = np.exp(self.top - top), np.exp(here - top)
-        self.total = self.total * before + _float64(xp.sum(weights, axis=1)) * now
+        """Take in a block, and spend it; `gap`, to the other model's logits, is averaged under them."""
+        here = xp.max(logits, axis=1)
+        top = xp.maximum(self.top, xp.astype(here, xp.float64))
+        logits -= xp.astype(top, logits.dtype)[:, None]
+        weights = xp.exp(logits)
+        before = xp.exp(self.top - top)
+        self.total = self.total * before + xp.astype(xp.sum(weights, axis=1), xp.float64)
         if gap is not None:
-            self.weighted = self.weighted * before + _float64(xp.vecdot(weights, gap)) * now
+            gaps = xp.astype(xp.linalg.vecdot(weights, gap), xp.float64)
+            self.weighted = self.weighted * before + gaps
         self.top = top
 
     @property
     def log_z(self) -> Float[Array, " n"]:
-        return self.top + np.log(self.total)
+        return to_host(self.top) + np.log(to_host(self.total))
+
+    @property
+    def mean_gap(self) -> Float[Array, " n"]:
+        return to_host(self.weighted / self.total)
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,13 +202,11 @@ def _passes(*models: tuple[Any, Any], stage: str, progress: Progress | None) -> 
 
 
 def _pass_labels(fs: list[Any], gs: list[Representation]) -> _Block:
-    from array_api_compat import array_namespace
-
-    xp = array_namespace(*fs)
+    xp = namespace(*fs)
     on_gpu = all(lies_on_gpu(f) for f in fs)
     rows, count = (_ROWS_ON_GPU, _LABELS_ON_GPU) if on_gpu else (_ROWS, _LABELS)
     pieces = [slice(s, s + rows) for s in range(0, int(fs[0].shape[0]), rows)]
-    sums = [[_Softmax(f[piece]) for f in fs] for piece in pieces]
+    sums = [[_Softmax(f[piece], xp) for f in fs] for piece in pieces]
     for labels in zip(*(g.batches(count) for g in gs), strict=True):
         columns = [_wide(rows).T for rows in labels]
         for piece, models in zip(pieces, sums, strict=True):
@@ -214,7 +216,7 @@ def _pass_labels(fs: list[Any], gs: list[Representation]) -> _Block:
                 model.add(own, gap, xp)
     own, star = ([models[i] for models in sums] for i in (0, -1))
     log_z, log_z_star = (np.concatenate([s.log_z for s in model]) for model in (own, star))
-    gap_own, gap_star = (np.concatenate([s.weighted / s.total for s in m]) for m in (own, star))
+    gap_own, gap_star = (np.concatenate([s.mean_gap for s in model]) for model in (own, star))
     return _Block(log_z, log_z_star, gap_own - log_z + log_z_star, log_z - log_z_star - gap_star)
 
 
@@ -259,11 +261,5 @@ def _wide(block: Any) -> Any:
     """At least single precision: half types lose whole nats in a logit."""
     if str(block.dtype).rpartition(".")[2] not in ("float16", "bfloat16"):
         return block
-    from array_api_compat import array_namespace
-
-    xp = array_namespace(block)
+    xp = namespace(block)
     return xp.astype(block, xp.float32)
-
-
-def _float64(array: Any) -> Array:
-    return np.asarray(to_host(array), dtype=np.float64)

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from samespace.accumulate import to_host
 from samespace.errors import DegenerateError, OptionError
 from samespace.measures.result import Result
-from samespace.theory.jackknife import groups, jackknife
+from samespace.theory.jackknife import jackknife
 from samespace.theory.model_pair import ModelPair
+from samespace.theory.place import namespace
 from samespace.theory.scaled_gaps import scaled_gaps
 from samespace.theory.tables import projected, table
 from samespace.theory.triangle import block_rows, take
@@ -191,13 +193,13 @@ def pairwise_gaps(
     """
     pair = ModelPair.of(f, g, f_star, g_star)
     root, root_star = _roots(pair)
+    root, root_star = (to_host(columns) for columns in (root, root_star))
     own, own_star = (_with_one(table(rows)) for rows in (pair.g, pair.g_star))
     gaps = np.full((pair.g.n, pair.g.n), np.nan)
     for pivot in range(pair.g.n):
         others = np.delete(np.arange(pair.g.n), pivot)
         anchors, anchors_star = (
-            (rows[others], np.broadcast_to(rows[pivot], rows[others].shape))
-            for rows in (own, own_star)
+            (rows[others], rows[pivot : pivot + 1]) for rows in (own, own_star)
         )
         gaps[pivot, others] = scaled_gaps(root, root_star, anchors, anchors_star)[0]
     return gaps
@@ -216,6 +218,7 @@ class _Terms:
     def of(
         cls, gaps: Array, scale_gaps: Array, log_odds_gaps: Array, index: Int[Array, " r"]
     ) -> _Terms:
+        gaps, scale_gaps, log_odds_gaps = map(to_host, (gaps, scale_gaps, log_odds_gaps))
         worst = int(gaps.argmax())
         return cls(
             float(gaps[worst]),
@@ -242,12 +245,7 @@ def _over_inputs(pair: ModelPair, at: Int[Array, " r"], *, all_labels: bool) -> 
     for start in range(0, len(index), step):
         here = index[start : start + step]
         own, own_star = (_with_one(take(g, here)) for g in (pair.g, pair.g_star))
-        gaps = scaled_gaps(
-            root,
-            root_star,
-            (own, np.broadcast_to(pivot, own.shape)),
-            (own_star, np.broadcast_to(pivot_star, own_star.shape)),
-        )
+        gaps = scaled_gaps(root, root_star, (own, pivot), (own_star, pivot_star))
         terms = _Terms.of(*gaps, here)
         found = terms if found is None else found | terms
     if found is None:
@@ -258,25 +256,27 @@ def _over_inputs(pair: ModelPair, at: Int[Array, " r"], *, all_labels: bool) -> 
 def _roots(pair: ModelPair) -> tuple[Array, Array]:
     """Return the two models' columns of the joint triangle, so that |root (g, -1)| is a sd of log p."""
     joint = pair.joint_normalised_inputs
-    star, own, log_z_star, log_z = np.split(
-        joint.centred / np.sqrt(joint.n), np.cumsum(joint.widths)[:-1], axis=1
+    root, width = joint.centred / joint.n**0.5, joint.widths[0]
+    concat = namespace(root).concat
+    return (
+        concat([root[:, width:-2], root[:, -1:]], axis=1),
+        concat([root[:, :width], root[:, -2:-1]], axis=1),
     )
-    return np.hstack([own, log_z]), np.hstack([star, log_z_star])
 
 
 def _with_one(g: Float[Array, "r m"]) -> Float[Array, "r m+1"]:
     """Coefficients of log p(y|x) = f(x)'g(y) - log Z(x) in the row (f, log Z)."""
-    return np.column_stack([g, np.full(len(g), -1.0)])
+    xp = namespace(g)
+    return xp.concat([g, -xp.ones_like(g[:, :1])], axis=1)
 
 
 def _over_labels(pair: ModelPair, at: Int[Array, " q"]) -> _Terms:
     """Like `_over_inputs`, with the log-normaliser left out: it is constant over labels."""
-    joint = pair.joint_labels
-    star, own = np.split(joint.centred / np.sqrt(joint.n), [pair.g_star.d], axis=1)
+    root, width = pair.joint_labels.centred / pair.g.n**0.5, pair.g_star.d
     rows, rows_star = take(pair.f, at), take(pair.f_star, at)
-    others = rows[1:], np.broadcast_to(rows[:1], rows[1:].shape)
-    others_star = rows_star[1:], np.broadcast_to(rows_star[:1], rows_star[1:].shape)
-    return _Terms.of(*scaled_gaps(own, star, others, others_star), at[1:])
+    anchors, anchors_star = (rows[1:, :], rows[:1, :]), (rows_star[1:, :], rows_star[:1, :])
+    gaps = scaled_gaps(root[:, width:], root[:, :width], anchors, anchors_star)
+    return _Terms.of(*gaps, at[1:])
 
 
 def _interval(
@@ -286,14 +286,14 @@ def _interval(
     gap = pair.likelihoods
     own = _log_prob(pair.f, take(pair.g, labels), gap.log_z)
     star = _log_prob(pair.f_star, take(pair.g_star, labels), gap.log_z_star)
-    fold = groups(pair.f.n, pair.folds)
+    fold = pair.group
 
     def without(k: int) -> float:
         kept, kept_star = own[fold != k], star[fold != k]
         scale, scale_star = (np.std(p[:, 1] - p[:, 0]) for p in (kept, kept_star))
         return max(float(np.std(kept / scale - kept_star / scale_star, axis=0).max()), rest)
 
-    return jackknife(max(t1, rest), without, pair.groups, level=level)
+    return jackknife(max(t1, rest), without, np.unique(fold).tolist(), level=level)
 
 
 def _log_prob(f: Any, g: Float[Array, "2 m"], log_z: Float[Array, " n"]) -> Float[Array, "n 2"]:

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from samespace.accumulate import to_host
 from samespace.inference import t_quantile
 from samespace.measures.result import Result
-from samespace.theory.model_pair import ModelPair, paired_blocks
+from samespace.theory.model_pair import ModelPair
+from samespace.theory.place import namespace
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -115,17 +117,18 @@ def logit_distance(
 
 def _squared_lengths(pair: ModelPair) -> tuple[Float[Array, " n"], float, float]:
     """Squared distance of every input's logits, and the mean squared lengths of both models' logits."""
-    star, own = np.split(pair.joint_labels.centred, [pair.g_star.d], axis=1)
-    # Their triangle: below row d* the starred side is zero.
-    star = star[: pair.g_star.d]
-    squared, own2, star2 = [], 0.0, 0.0
-    for rows, rows_star in paired_blocks(pair.f, pair.f_star):
-        logits, logits_star = rows @ own.T, rows_star @ star.T
-        own2 += float(np.vdot(logits, logits))
-        star2 += float(np.vdot(logits_star, logits_star))
-        logits[:, : len(star)] -= logits_star
-        squared.append(np.vecdot(logits, logits))
-    return np.concatenate(squared), own2 / pair.f.n, star2 / pair.f.n
+    width, joint = pair.g_star.d, pair.joint_labels.centred
+    # Below row d* the starred side of the triangle is zero.
+    star, own = joint[:width, :width], joint[:, width:]
+    squared, plain = [], pair.second_f.about_zero()
+    for rows, rows_star, _ in pair.paired_blocks():
+        gap = rows @ own.T
+        gap[:, : len(star)] -= rows_star @ star.T
+        squared.append(to_host(namespace(gap).linalg.vecdot(gap, gap)))
+    own2, star2 = (
+        float(((r.T @ r) * second).sum()) for r, second in ((own, plain.own), (star, plain.star))
+    )
+    return np.concatenate(squared), own2, star2
 
 
 def _linear_bounds(pair: ModelPair) -> tuple[Float[Array, " r"], Float[Array, " m"], float]:
@@ -135,21 +138,19 @@ def _linear_bounds(pair: ModelPair) -> tuple[Float[Array, " r"], Float[Array, " 
     logits are Q* Gamma' with Gamma = G*_c R*': the unexplained part is tr Gamma (1 - C C') Gamma'.
     """
     width = pair.f_star.d
-    joint = pair.joint_inputs.plain / np.sqrt(pair.f.n)
-    left, singular, axes = np.linalg.svd(joint[:, :width], full_matrices=False)
-    basis = _orthonormal(joint[:, width:])
-    star = pair.joint_labels.centred[:, :width]
-    gamma = star @ (axes.T * singular)
-    cross = left.T @ basis
-    rho = np.minimum(np.linalg.svd(cross, compute_uv=False), 1.0)
-    squares = np.linalg.svd(gamma, compute_uv=False) ** 2
-    spectrum = np.concatenate(
-        [squares, np.zeros(width - len(squares))]
-    )  # K labels give K - 1 at most
+    joint = pair.joint_inputs.plain / pair.f.n**0.5
+    linalg = namespace(joint).linalg
+    basis_star, basis = _orthonormal(joint[:, :width]), _orthonormal(joint[:, width:])
+    gamma = pair.joint_labels.centred[:width, :width] @ joint[:, :width].T @ basis_star
+    cross = basis_star.T @ basis
+    rho = np.minimum(to_host(linalg.svdvals(cross)), 1.0)
+    squares = to_host(linalg.svdvals(gamma)) ** 2
+    # K labels give K - 1 at most.
+    spectrum = np.concatenate([squares, np.zeros(width - len(squares))])
     rest = gamma - (gamma @ cross) @ cross.T
-    return rho, spectrum, max(float(np.sum(gamma * rest)), 0.0)
+    return rho, spectrum, max(float((gamma * rest).sum()), 0.0)
 
 
 def _orthonormal(columns: Float[Array, "w p"]) -> Float[Array, "w r"]:
-    left, singular, _ = np.linalg.svd(columns, full_matrices=False)
+    left, singular, _ = namespace(columns).linalg.svd(columns, full_matrices=False)
     return left[:, singular > 1e-12 * singular[0]]

@@ -1,8 +1,8 @@
 """Two models on the same inputs and labels, with what one pass over each gives, made when first asked for.
 
 Every number of this room is a function of a few matrices of the models' width: the triangles of the joint
-rows (g*, g) and (f, log Z, f*, log Z*), the second moments of (f, f*), and the anchors. A `ModelPair` keeps
-them, so that asking for several distances costs one pass over the logits.
+rows (g*, g) and (f*, f, log Z*, log Z), and the anchors. A `ModelPair` keeps them, so that asking for several
+distances costs one pass over the logits. They stay where the models lie.
 """
 
 from __future__ import annotations
@@ -12,14 +12,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from samespace.accumulate import to_host
 from samespace.errors import OptionError, ShapeError
-from samespace.moments import Moments
 from samespace.representation import Representation
 from samespace.theory.diversity import Diversity, diversity
+from samespace.theory.jackknife import groups
 from samespace.theory.likelihood import LikelihoodGap, likelihood_gap
+from samespace.theory.place import double, together
 from samespace.theory.second_moments import SecondMoments
 from samespace.theory.triangle import Triangle, block_rows
 
@@ -83,27 +82,21 @@ class ModelPair:
             )
         if folds < 1:
             raise OptionError(f"folds={folds}; at least 1 is needed, and 2 for intervals.")
-        pair = cls(
-            f=Representation.of(f),
-            g=Representation.of(g),
-            f_star=Representation.of(f_star),
-            g_star=Representation.of(g_star),
-            observed=observed,
-            folds=folds,
-            progress=progress,
-        )
+        given = (Representation.of(rows) for rows in (f, g, f_star, g_star))
+        f, g, f_star, g_star = _in_one_place(list(given))
+        pair = cls(f, g, f_star, g_star, observed=observed, folds=folds, progress=progress)
         _check(pair)
         return pair
 
     @cached_property
     def label_diversity(self) -> Diversity:
         """Which labels condition the differences of g* best."""
-        return diversity(self.g_star, of="labels", triangle=self.joint_labels.leading(1))
+        return diversity(self.g_star, of="labels", triangle=self.labels_star)
 
     @cached_property
     def input_diversity(self) -> Diversity:
         """Which inputs condition the differences of f* best."""
-        return diversity(self.f_star, of="inputs", triangle=self.joint_inputs.leading(1))
+        return diversity(self.f_star, of="inputs", triangle=self.inputs_star)
 
     @cached_property
     def likelihoods(self) -> LikelihoodGap:
@@ -125,6 +118,16 @@ class ModelPair:
         return Triangle.of(self.f_star, self.f)
 
     @cached_property
+    def labels_star(self) -> Triangle:
+        """Triangle of g* alone."""
+        return self.joint_labels.leading(1)
+
+    @cached_property
+    def inputs_star(self) -> Triangle:
+        """Triangle of f* alone."""
+        return self.joint_inputs.leading(1)
+
+    @cached_property
     def joint_normalised_inputs(self) -> Triangle:
         """Triangle of the rows (f*, f, log Z*, log Z): all log-probabilities are linear in these."""
         gap = self.likelihoods
@@ -133,41 +136,35 @@ class ModelPair:
     @cached_property
     def second_f(self) -> SecondMoments:
         """Second moments of (f, f*)."""
-        return SecondMoments.of_moments(self._moments_f)
+        return SecondMoments.of_triangle(self.joint_inputs)
 
     @cached_property
     def second_g(self) -> SecondMoments:
         """Second moments of (g, g*)."""
         return SecondMoments.of_triangle(self.joint_labels)
 
-    def second_f_in(self, k: int) -> SecondMoments:
-        """Second moments of the inputs of group k alone."""
-        return SecondMoments.of_moments(self._moments_f.fold(k))
-
     @cached_property
-    def groups(self) -> tuple[int, ...]:
-        """Groups of inputs that are not empty."""
-        return tuple(k for k in range(self.folds) if self._moments_f.fold(k).n)
+    def group(self) -> Int[Array, " n"]:
+        """Group of every input, for the intervals."""
+        return groups(self.f.n, self.folds)
 
-    def second_f_without(self, k: int) -> SecondMoments:
-        """Second moments of the inputs outside group k."""
-        return SecondMoments.of_moments(self._moments_f.without(k))
-
-    @cached_property
-    def _moments_f(self) -> Moments:
-        # Not Moments.of, whose gate asks for more rows than a small example may have.
-        moments = Moments(self.f.d, self.f_star.d, folds=self.folds, keep=0)
-        for first, second in paired_blocks(self.f, self.f_star):
-            moments.update(first, second)
-        return moments
+    def paired_blocks(self) -> Iterator[tuple[Array, Array, slice]]:
+        """Blocks of f and f* in float64, and which inputs they are of."""
+        rows, start = block_rows(max(self.f.d, self.f_star.d)), 0
+        for blocks in zip(self.f.batches(rows), self.f_star.batches(rows), strict=True):
+            first, second = (double(block) for block in together(*blocks))
+            yield first, second, slice(start, start + len(first))
+            start += len(first)
 
 
-def paired_blocks(one: Representation, other: Representation) -> Iterator[tuple[Array, Array]]:
-    """Blocks of the same rows of two representations, in float64 on the host."""
-    rows = block_rows(max(one.d, other.d))
-    for blocks in zip(one.batches(rows), other.batches(rows), strict=True):
-        first, second = (np.asarray(to_host(block), dtype=np.float64) for block in blocks)
-        yield first, second
+def _in_one_place(parts: list[Representation]) -> list[Representation]:
+    """Models that lie partly on a GPU are worked on at the host, where all can be read."""
+    if all(part.source.on_gpu for part in parts):
+        return parts
+    return [
+        Representation.of(to_host(part.to_array()), name=part.name) if part.source.on_gpu else part
+        for part in parts
+    ]
 
 
 def _check(pair: ModelPair) -> None:

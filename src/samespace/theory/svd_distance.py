@@ -2,18 +2,21 @@ r"""d_SVD: dissimilarity of two models' representations, in coordinates that the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from samespace.errors import DegenerateError, OptionError
+from samespace.errors import OptionError
 from samespace.measures.result import Result
 from samespace.theory.choice import differences, number_of_sets
 from samespace.theory.jackknife import jackknife
+from samespace.theory.log_odds import aligned_outside_groups, correlations
 from samespace.theory.model_pair import ModelPair
+from samespace.theory.place import beside, chosen_rows, namespace
+from samespace.theory.spectra import polar
 from samespace.theory.tables import table
 from samespace.theory.triangle import take
 
@@ -133,17 +136,13 @@ def d_svd(
         sets, searched = 1, "the best conditioned set" if anchors is None else "the set given"
     coordinates = side.differences(found)
     correlation, inside = correlations(side.seconds, *coordinates)
-    left, singular, right = np.linalg.svd(correlation)
-    explained = np.linalg.lstsq(inside, correlation, rcond=1e-12)[0]
-    rotation, size = left @ right, len(singular)
-
-    def without(k: int) -> float:
+    rotation, nuclear = polar(correlation)
+    value, low, high = 1.0 - nuclear / len(correlation), None, None
+    if side.sample is not None:
         # The nuclear norm is the largest of all tr(Q'C) over rotations Q: near its maximum Q may be held.
-        return 1.0 - float(np.sum(rotation * correlations(side.without(k), *coordinates)[0])) / size
-
-    value = 1.0 - float(singular.sum()) / size
-    low, high = jackknife(value, without, side.groups, level=level)
-    unexplained = max(1.0 - float(np.sum(explained * correlation)) / size, 0.0)
+        left = 1.0 - aligned_outside_groups(side.sample, *coordinates, rotation) / len(correlation)
+        low, high = jackknife(value, left.__getitem__, range(len(left)), level=level)
+    unexplained = max(1.0 - _explained(inside, correlation), 0.0)
     return SVDDistance(value, low, high, of, found, searched, sets, unexplained)
 
 
@@ -152,56 +151,37 @@ def dissimilarity(
 ) -> float:
     """Return d_SVD from second moments and the rows of differences."""
     correlation, _ = correlations(seconds, D, D_star)
-    return 1.0 - float(np.linalg.svd(correlation, compute_uv=False).sum()) / len(correlation)
+    return 1.0 - float(namespace(correlation).linalg.svdvals(correlation).sum()) / len(correlation)
 
 
-def correlations(
-    seconds: SecondMoments, D: Float[Array, "r p"], D_star: Float[Array, "r m"]
-) -> tuple[Float[Array, "r r"], Float[Array, "r r"]]:
-    """Return the correlations of log-odds between the models, and within the first."""
-    if not len(D):
-        raise DegenerateError(
-            "d_SVD needs a pivot and at least one other anchor; got the pivot alone."
-        )
-    own = D @ seconds.own @ D.T
-    sd, sd_star = (
-        np.sqrt(np.diag(own)),
-        np.sqrt(np.einsum("ij,ij->i", D_star @ seconds.star, D_star)),
-    )
-    if not (np.all(sd > 0) and np.all(sd_star > 0)):
-        raise DegenerateError(
-            "The log-odds of an anchor against the pivot are constant in one of the models, so they "
-            "cannot be standardised. Pass anchors with different vectors."
-        )
-    return D @ seconds.cross @ D_star.T / np.outer(sd, sd_star), own / np.outer(sd, sd)
+def _explained(inside: Float[Array, "r r"], correlation: Float[Array, "r r"]) -> float:
+    """Mean share of the starred log-odds that the best linear map of the first model's explains."""
+    lengths, axes = namespace(inside).linalg.eigh(inside)
+    lengths[lengths < 1e-12 * lengths[-1]] = float("inf")
+    along = axes.T @ correlation
+    return float((along**2 / lengths[:, None]).sum()) / len(correlation)
 
 
 @dataclass(frozen=True, eq=False)
 class _Side:
-    """One representation's second moments, and the other representation, which gives the anchors."""
+    """One representation's second moments, and the other representation, which gives the anchors.
+
+    `sample` holds the rows whose groups give the interval; labels are no sample.
+    """
 
     seconds: SecondMoments
-    groups: Sequence[int]
-    without: Callable[[int], SecondMoments]
     anchors: Any
     anchors_star: Any
     diversity: Diversity
+    sample: ModelPair | None
 
     @classmethod
     def of_f(cls, pair: ModelPair) -> _Side:
-        return cls(
-            pair.second_f,
-            pair.groups,
-            pair.second_f_without,
-            pair.g,
-            pair.g_star,
-            pair.label_diversity,
-        )
+        return cls(pair.second_f, pair.g, pair.g_star, pair.label_diversity, pair)
 
     @classmethod
     def of_g(cls, pair: ModelPair) -> _Side:
-        everything = pair.second_g
-        return cls(everything, (), lambda k: everything, pair.f, pair.f_star, pair.input_diversity)
+        return cls(pair.second_g, pair.f, pair.f_star, pair.input_diversity, None)
 
     def differences(self, at: Int[Array, " r"]) -> tuple[Float[Array, "r p"], Float[Array, "r m"]]:
         return differences(take(self.anchors, at)), differences(take(self.anchors_star, at))
@@ -234,9 +214,12 @@ def _all_sets(count: int, size: int) -> Iterator[Int[Array, " r"]]:
 
 
 def _largest(side: _Side, sets: Iterator[Int[Array, " r"]]) -> tuple[Int[Array, " r"], int]:
-    tables = table(side.anchors), table(side.anchors_star)
+    tables = [beside(side.seconds.own, table(rows)) for rows in (side.anchors, side.anchors_star)]
     tried = list(sets)
-    found = [dissimilarity(side.seconds, *(differences(t[at]) for t in tables)) for at in tried]
+    found = [
+        dissimilarity(side.seconds, *(differences(chosen_rows(t, at)) for t in tables))
+        for at in tried
+    ]
     return tried[int(np.argmax(found))], len(tried)
 
 

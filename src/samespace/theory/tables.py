@@ -8,6 +8,7 @@ import numpy as np
 
 from samespace.accumulate import to_host
 from samespace.representation import Representation
+from samespace.theory.place import beside, double
 from samespace.theory.triangle import block_rows
 
 if TYPE_CHECKING:
@@ -23,7 +24,5 @@ def table(rows: Any) -> Float[Array, "n d"]:
 def projected(rows: Any, vectors: Float[Array, "d c"]) -> Float[Array, "n c"]:
     """Return rows @ vectors, reading the rows in blocks."""
     source = Representation.of(rows)
-    batches = source.batches(block_rows(source.d))
-    return np.concatenate(
-        [np.asarray(to_host(batch), dtype=np.float64) @ vectors for batch in batches]
-    )
+    blocks = (double(batch) for batch in source.batches(block_rows(source.d)))
+    return np.concatenate([to_host(block @ beside(block, vectors)) for block in blocks])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from samespace.accumulate import to_host
 from samespace.errors import ShapeError
 from samespace.measures.result import Result
 from samespace.theory.anchors import AnchorDifferences
@@ -132,7 +133,7 @@ def theorem1(
     from_labels = AnchorDifferences.of_labels(pair, labels)
     from_inputs = AnchorDifferences.of_inputs(pair, inputs)
     F, G, F_star, G_star = (table(rows) for rows in (pair.f, pair.g, pair.f_star, pair.g_star))
-    matrix_f, matrix_g = from_labels.matrix, from_inputs.matrix
+    matrix_f, matrix_g = to_host(from_labels.matrix), to_host(from_inputs.matrix)
     bias = (G_star - G @ matrix_g).mean(axis=0)
     regression_f = np.linalg.lstsq(F, F_star, rcond=None)[0]
     G_mean, G_star_mean = G.mean(axis=0), G_star.mean(axis=0)

@@ -13,17 +13,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from samespace.accumulate import to_host
 from samespace.inference import share_over_folds
 from samespace.measures.result import Result
 from samespace.theory.anchors import AnchorDifferences
+from samespace.theory.jackknife import group_sums
 from samespace.theory.model_pair import ModelPair
-from samespace.theory.second_moments import SecondMoments
+from samespace.theory.place import namespace, unit
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
     from numpy import ndarray as Array
 
     from samespace.theory.model_pair import Choice
+    from samespace.theory.second_moments import SecondMoments
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -149,45 +152,52 @@ def theorem2(
     pair = ModelPair.of(f, g, f_star, g_star)
     from_labels = AnchorDifferences.of_labels(pair, labels)
     from_inputs = AnchorDifferences.of_inputs(pair, inputs)
-    groups = [pair.second_f_in(k).about_zero() for k in pair.groups]
-    f_part = _part(pair.second_f, from_labels, groups, level=level)
-    g_part = _part(pair.second_g, from_inputs, [], level=level)
-    return CloseToLinear(f_part, g_part, _joint_gap(f_part.matrix, g_part.matrix))
+    interval = _interval(pair, from_labels.matrix, level=level)
+    f_part = _part(pair.second_f, from_labels, interval)
+    g_part = _part(pair.second_g, from_inputs, (None, None))
+    return CloseToLinear(f_part, g_part, _joint_gap(from_labels.matrix, from_inputs.matrix))
 
 
 def _part(
-    seconds: SecondMoments,
-    anchors: AnchorDifferences,
-    groups: list[SecondMoments],
-    *,
-    level: float,
+    seconds: SecondMoments, anchors: AnchorDifferences, interval: tuple[float | None, float | None]
 ) -> LinearPart:
-    """Read the shares off the second moments, and the interval of the first off those of the groups."""
+    """Read the shares off the second moments."""
     matrix, plain = anchors.matrix, seconds.about_zero()
-    low = high = None
-    if len(groups) > 1:
-        sums = [(group.n * group.error(matrix), group.n * np.trace(group.star)) for group in groups]
-        errors, wholes = np.array(sums).T
-        interval = share_over_folds(errors, wholes, level=level).interval
-        low, high = max(interval.low, 0.0), interval.high
-    odds = np.sum((anchors.star.T @ anchors.star) * plain.star)
+    odds = ((anchors.star.T @ anchors.star) * plain.star).sum()
     return LinearPart(
-        matrix=matrix,
-        error_share=plain.error(matrix) / float(np.trace(plain.star)),
-        low=low,
-        high=high,
-        variance_share=seconds.error(matrix) / float(np.trace(seconds.star)),
+        matrix=to_host(matrix),
+        error_share=plain.error(matrix) / plain.squared_star,
+        low=interval[0],
+        high=interval[1],
+        variance_share=seconds.error(matrix) / seconds.squared_star,
         log_odds_share=plain.odds_gap(anchors.plain, anchors.star) / float(odds),
-        shift=seconds.mean_star - seconds.mean @ matrix,
+        shift=to_host(seconds.mean_star - seconds.mean @ matrix),
         anchors=anchors.index,
         condition=anchors.condition,
         n=seconds.n,
     )
 
 
+def _interval(
+    pair: ModelPair, matrix: Float[Array, "p m"], *, level: float
+) -> tuple[float | None, float | None]:
+    """Interval of f's share over groups of inputs."""
+    squares = []
+    for rows, rows_star, _ in pair.paired_blocks():
+        xp, left = namespace(rows), rows_star - rows @ matrix
+        squares.append(
+            xp.stack([xp.linalg.vecdot(left, left), xp.linalg.vecdot(rows_star, rows_star)])
+        )
+    errors, wholes = group_sums(np.hstack([to_host(block) for block in squares]), pair.group)
+    if len(errors) < 2:
+        return None, None
+    interval = share_over_folds(errors, wholes, level=level).interval
+    return max(interval.low, 0.0), interval.high
+
+
 def _joint_gap(matrix_f: Float[Array, "p m"], matrix_g: Float[Array, "p m"]) -> float | None:
     """Of A = matrix_f' and B' = matrix_g: A B' is the identity for one and the same A."""
     if matrix_f.shape[0] != matrix_f.shape[1]:
         return None
-    identity = np.eye(len(matrix_f))
-    return float(np.linalg.norm(matrix_f.T @ matrix_g - identity) / np.linalg.norm(identity))
+    identity, norm = unit(matrix_f, matrix_f.shape[0]), namespace(matrix_f).linalg.matrix_norm
+    return float(norm(matrix_f.T @ matrix_g - identity) / norm(identity))

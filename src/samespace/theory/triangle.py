@@ -4,34 +4,40 @@ Forming V'V squares the condition number, so that a rank can be told only down t
 therefore factorised by Householder's QR, V_1 = Q_1 R_1, and it preconditions the others: the columns of
 :math:`V R_1^{-1}` are nearly orthogonal when later rows are like the first, so that *their* products lose
 nothing, and :math:`R = \operatorname{chol}(I + \sum (V R_1^{-1})'(V R_1^{-1}))\, R_1` keeps all digits at the
-speed of matrix products. Where that does not apply (dependent columns, a first block unlike the rest), every
-block is factorised by QR on top of the triangle so far.
+speed of matrix products. A multiple of the unit matrix below rounding, factorised with the first block, does
+the same for columns that depend on others: rounding, divided by it, stays small. Where later rows are unlike
+the first, every block is factorised by QR on top of the triangle so far.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
-from scipy.linalg.lapack import dtrcon
 
-from samespace.accumulate import to_host
 from samespace.errors import ShapeError
 from samespace.representation import Representation
 from samespace.sources.source import RandomAccess
+from samespace.theory.place import device_of, double, namespace, together, unit
+from samespace.theory.spectra import condition_1, extremes, right_solve
 
 if TYPE_CHECKING:
+    from typing import Any as Array  # of any array library
+
     from jaxtyping import Float, Int
-    from numpy import ndarray as Array
 
 _BLOCK_VALUES = 1 << 22
 """Values in a block: 32 MB of float64."""
 
-_WORST_FIRST, _WORST_GRAM = 1e8, 1e4
-"""Condition numbers, in the 1-norm, up to which preconditioning keeps all but a few digits."""
+_FIRST, _ROWS = 2, 4
+"""Rows in widths, of the part that preconditions (QR costs more than products) and of a block."""
+
+_WORST = 100.0
+"""Condition number of the preconditioned rows, up to which their products keep all but four digits."""
 
 
 def block_rows(width: int, *, at_least: int = 1) -> int:
@@ -58,11 +64,10 @@ class Triangle:
         sources = [Representation.of(rows) for rows in matrices]
         _check_same_rows(sources)
         width = 1 + sum(source.d for source in sources)
-        # A block of four times the width: what is done per triangle then costs little beside the rows.
-        rows = block_rows(width, at_least=4 * width)
-        r = _preconditioned(_lifted(sources, rows))
+        rows = block_rows(width, at_least=_ROWS * width)
+        r = _preconditioned(_lifted(sources, rows)) if sources[0].n > rows else None
         if r is None:
-            r = _stacked(_lifted(sources, rows), width)
+            r = _stacked(_lifted(sources, rows))
         widths = tuple(source.d for source in sources)
         return cls(sources[0].n, widths, r, sources[0].dtype)
 
@@ -83,7 +88,14 @@ class Triangle:
 
     def span(self, *, tolerance: float | None = None) -> Span:
         """Where the rows lie about their mean."""
-        magnitude = float(np.linalg.norm(self.lifted[:, 1:]))
+        return self._span if tolerance is None else self._decomposed(tolerance)
+
+    @cached_property
+    def _span(self) -> Span:
+        return self._decomposed(None)
+
+    def _decomposed(self, tolerance: float | None) -> Span:
+        magnitude = float(namespace(self.lifted).linalg.matrix_norm(self.plain))
         return Span.of(self.centred, dtype=self.dtype, tolerance=tolerance, magnitude=magnitude)
 
     @property
@@ -94,48 +106,55 @@ class Triangle:
 
 def triangle_of(rows: Float[Array, "n d"]) -> Float[Array, "r d"]:
     """R of rows in memory."""
-    return np.asarray(np.linalg.qr(rows, mode="r"))
+    if isinstance(rows, np.ndarray):
+        return np.asarray(np.linalg.qr(rows, mode="r"))
+    return namespace(rows).linalg.qr(rows, mode="r").R
 
 
 def _lifted(sources: list[Representation], rows: int) -> Iterator[Float[Array, "b w"]]:
     """Blocks of the matrices side by side, a 1 in front of every row."""
+    ends = np.cumsum([1, *(source.d for source in sources)]).tolist()
     for batches in zip(*(source.batches(rows) for source in sources), strict=True):
-        blocks = [to_host(batch) for batch in batches]
-        yield np.column_stack([np.ones(len(blocks[0])), *blocks])
+        blocks = together(*batches)
+        xp = namespace(*blocks)
+        shape = blocks[0].shape[0], ends[-1]
+        lifted = xp.empty(shape, dtype=xp.float64, device=device_of(blocks[0]))
+        lifted[:, 0] = 1.0
+        for block, start, end in zip(blocks, ends, ends[1:], strict=False):
+            lifted[:, start:end] = block
+        yield lifted
 
 
-def _stacked(blocks: Iterator[Float[Array, "b w"]], width: int) -> Float[Array, "r w"]:
+def _stacked(blocks: Iterator[Float[Array, "b w"]]) -> Float[Array, "r w"]:
     """Factorise every block on top of the triangle of those before it."""
-    r = np.zeros((0, width))
+    r = triangle_of(next(blocks))
     for block in blocks:
-        r = triangle_of(np.concatenate([r, block]))
+        r = triangle_of(namespace(r).concat([r, block]))
     return r
 
 
 def _preconditioned(blocks: Iterator[Float[Array, "b w"]]) -> Float[Array, "w w"] | None:
-    """Factorise the first block and multiply the rest; None where that would lose digits."""
-    first = triangle_of(next(blocks))
-    if first.shape[0] < first.shape[1] or not _is_regular(first):
-        return None
-    gram = np.eye(len(first))
-    for block in blocks:
-        # R_1' Z = V', so that Z' = V R_1^-1; the transposed block is laid out as LAPACK wants it.
-        z = solve_triangular(first, block.T, trans="T", overwrite_b=True, check_finite=False)
-        gram += z @ z.T
-    upper = np.linalg.cholesky(gram, upper=True)
-    return np.asarray(upper @ first) if _condition(upper) ** 2 < _WORST_GRAM else None
+    """Factorise the first rows and multiply the rest; None where that would lose digits."""
+    block = next(blocks)
+    xp, rows = namespace(block), _FIRST * block.shape[1]
+    first, gram = _regular_triangle(block[:rows, :]), unit(block, block.shape[1])
+    for part in chain([block[rows:, :]], blocks):
+        z = right_solve(first, part, overwrite=True)
+        gram += z.T @ z
+    upper = xp.linalg.cholesky(gram, upper=True)
+    # In the 1-norm, which is cheap, it is larger: by about the root of the width.
+    return upper @ first if condition_1(upper) < _WORST * len(upper) ** 0.5 else None
 
 
-def _is_regular(r: Float[Array, "w w"]) -> bool:
-    """Whether the columns, each at its own scale, are clearly independent."""
-    lengths = np.linalg.norm(r, axis=0)
-    return bool(lengths.min() > 0 and _condition(r / lengths) < _WORST_FIRST)
-
-
-def _condition(r: Float[Array, "w w"]) -> float:
-    """Condition number of a triangle in the 1-norm, by LAPACK's estimate, which costs next to nothing."""
-    reciprocal, _ = dtrcon(r, norm="1", uplo="U")
-    return 1.0 / reciprocal if reciprocal > 0 else float("inf")
+def _regular_triangle(block: Float[Array, "b w"]) -> Float[Array, "w w"]:
+    """Triangle of the rows and of a multiple of the unit matrix, at each column's scale, below rounding."""
+    xp = namespace(block)
+    lengths = xp.linalg.vector_norm(block, axis=0)
+    # A column that is zero so far is given the least scale that counts beside the others.
+    scales = xp.maximum(lengths, 2.0**-52 * xp.max(lengths))
+    width = int(block.shape[1])
+    below = 2.0**-52 * width**0.5 * scales * unit(block, width)
+    return triangle_of(xp.concat([block, below]))
 
 
 def _check_same_rows(sources: list[Representation]) -> None:
@@ -149,11 +168,22 @@ def _check_same_rows(sources: list[Representation]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Span:
-    """Where rows lie: the directions and lengths of their principal axes, and how many there are."""
+    """Where rows lie: orthonormal axes of the space they span, and the rows' triangle along these.
+
+    Attributes
+    ----------
+    axes
+        The principal axes; of rows that span all of their space, its own.
+    triangle
+        R with R'R the rows' products in these coordinates.
+    longest, shortest
+        Largest and smallest singular value *within* the span; None for a single point.
+    """
 
     axes: Float[Array, "rank d"]
-    singular: Float[Array, " r"]
-    rank: int
+    triangle: Float[Array, "rank rank"]
+    longest: float | None
+    shortest: float | None
 
     @classmethod
     def of(
@@ -164,7 +194,7 @@ class Span:
         tolerance: float | None = None,
         magnitude: float = 0.0,
     ) -> Span:
-        """Decompose a triangle.
+        """Decompose a triangle, or rows that are more than their width.
 
         Parameters
         ----------
@@ -173,16 +203,46 @@ class Span:
         magnitude
             Norm of the rows before their mean was subtracted: what is below its rounding is zero as well.
         """
-        _, singular, axes = np.linalg.svd(r, full_matrices=False)
-        cutoff = default_tolerance(r.shape[1], dtype) if tolerance is None else tolerance
-        least = max(cutoff * singular[0], 8.0 * 2.0**-52 * magnitude) if singular.size else 0.0
-        rank = int(np.sum(singular > least))
-        return cls(axes[:rank], singular, rank)
+        xp, width = namespace(r), int(r.shape[1])
+        cutoff = default_tolerance(width, dtype) if tolerance is None else tolerance
+        least = 8.0 * 2.0**-52 * magnitude
+        if r.shape[0] > width:
+            r = triangle_of(r)
+        if r.shape[0] == width:
+            longest, shortest = extremes(r)
+            if shortest > max(cutoff * longest, least):
+                return cls(unit(r, width), r, longest, shortest)
+        _, singular, axes = xp.linalg.svd(r, full_matrices=False)
+        longest = float(singular[0]) if singular.shape[0] else 0.0
+        rank = int(xp.sum(singular > max(cutoff * longest, least)))
+        triangle = singular[:rank] * unit(r, rank)
+        return cls(
+            axes[:rank, :],
+            triangle,
+            longest if rank else None,
+            float(singular[rank - 1]) if rank else None,
+        )
+
+    @property
+    def rank(self) -> int:
+        """Dimension of the span."""
+        return int(self.axes.shape[0])
 
     @property
     def condition(self) -> float | None:
         """Longest over shortest axis of the span; None for a single point."""
-        return float(self.singular[0] / self.singular[self.rank - 1]) if self.rank else None
+        if self.longest is None or self.shortest is None:
+            return None
+        return self.longest / self.shortest
+
+    def coordinates(self, rows: Float[Array, "n d"]) -> Float[Array, "n rank"]:
+        """Coordinates of rows along the axes."""
+        return rows if self.rank == rows.shape[1] else rows @ self.axes.T
+
+    def leverage(self, rows: Float[Array, "n d"]) -> Float[Array, " n"]:
+        """Squared length of rows where all those that were decomposed together are a unit ball."""
+        z = right_solve(self.triangle, self.coordinates(rows))
+        return namespace(z).linalg.vecdot(z, z)
 
 
 def default_tolerance(width: int, dtype: str) -> float:
@@ -196,15 +256,15 @@ def default_tolerance(width: int, dtype: str) -> float:
 
 
 def take(rows: Any, index: Int[Array, " k"]) -> Float[Array, "k d"]:
-    """Some rows of anything the gate takes, in this order, in float64 on the host."""
+    """Some rows of anything the gate takes, in this order, in float64."""
     source = Representation.of(rows)
     if isinstance(source.source, RandomAccess):
-        return np.asarray(to_host(source.take(index)), dtype=np.float64)
+        return double(source.take(index))
     taken = np.empty((len(index), source.d))
     start = 0
     for batch in source.batches(block_rows(source.d)):
         here = np.flatnonzero((index >= start) & (index < start + len(batch)))
         if here.size:
-            taken[here] = to_host(batch)[index[here] - start]
+            taken[here] = batch[index[here] - start]
         start += len(batch)
     return taken
