@@ -123,6 +123,18 @@ def test_single_precision_products_are_centred_before_they_are_rounded(rows):
         assert np.allclose(spread, expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
 
 
+def test_single_rows_less_a_pivot_they_hold_round_once(rows):
+    X, Y, fold = (rows[0] + 1000).astype(np.float32), rows[1].astype(np.float32), rows[2]
+    pivot = pivot_of(X, Y).astype(np.float32).astype(np.float64)
+    short = np.float32(X.astype(np.float64) - pivot[:D_X])
+    again = np.float32(Y.astype(np.float64) - pivot[D_X:])
+    sums = host(pivot, "float32")
+    sums.add(X, Y, fold)
+    expected = host(np.zeros(D_X + D_Y), "float32")
+    expected.add(short, again, fold)
+    assert np.array_equal(sums.drain(), expected.drain())
+
+
 def test_rows_beyond_one_block_are_worked_through(rows, monkeypatch):
     X, Y, fold = rows
     monkeypatch.setattr(accumulate, "_PENDING_BYTES", 1)

@@ -91,6 +91,7 @@ class HostAccumulator(Accumulator):
     ) -> None:
         super().__init__(pivot, d_x, folds=folds, precision=precision)
         self._dtype = np.dtype(precision)
+        self._single = self._dtype == np.float32 and np.array_equal(pivot.astype(np.float32), pivot)
         self._gram = np.zeros((folds, self.width, self.width))
         self._block_rows = max(256, _PENDING_BYTES // (4 * self.width))
         self._pending = self._sides(np.dtype(np.float32))
@@ -188,8 +189,16 @@ class HostAccumulator(Accumulator):
             (self._pending[1], split, self.width, NORM_Y),
         ):
             z, pivot = lifted[:, start:stop], self.pivot[start - HEAD : stop - HEAD]
-            # Subtract in double precision before any rounding: the pivot may dwarf the spread.
-            np.subtract(rows[k, : len(z)], pivot, out=z, dtype=np.float64, casting="unsafe")
+            # In double precision before any rounding, as the pivot may dwarf the spread; or in single where
+            # both are held in it, which rounds the same difference once.
+            exact = self._single and rows.dtype == np.float32
+            np.subtract(
+                rows[k, : len(z)],
+                pivot.astype(np.float32) if exact else pivot,
+                out=z,
+                dtype=np.float32 if exact else np.float64,
+                casting="unsafe",
+            )
             np.vecdot(z, z, out=lifted[:, norm])
         return lifted
 

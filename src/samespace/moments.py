@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     Progress = Callable[[str, int, int], None]
 
 _BATCH_VALUES = 1 << 20
-_BATCH_VALUES_IN_MEMORY = 1 << 24
+_BATCH_VALUES_IN_MEMORY = 1 << 25
 _BATCH_VALUES_ON_GPU = 1 << 26
 """Values of x and y together in a batch when this room chooses it: 8 MB of float64; of arrays in memory,
-where a batch is a view, 128 MB; on a GPU 0.5 GB."""
+where a batch is a view, 256 MB; on a GPU 0.5 GB."""
 
 
 class Moments:
@@ -292,8 +292,11 @@ class Moments:
 
     @cached_property
     def _total(self) -> Float[Array, "w w"]:
+        grams = self._sums.grams()
+        if len(grams) == 1:
+            return grams[0]
         with np.errstate(over="ignore", invalid="ignore"):  # refused in _centring, with a reason
-            total: Array = self._sums.grams().sum(axis=0)
+            total: Array = grams.sum(axis=0)
         return total
 
     @cached_property

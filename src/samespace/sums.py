@@ -84,7 +84,7 @@ class FoldSums:
 
     def _follow(self, X: Any, Y: Any) -> None:
         if self.rows == 0:
-            self.pivot = np.concatenate([mean_of(X), mean_of(Y)])
+            self.pivot = np.concatenate([_representable(mean_of(side), side) for side in (X, Y)])
             return
         row = np.zeros(HEAD + len(self.pivot))
         if self._banked is not None:
@@ -97,3 +97,10 @@ class FoldSums:
             pivot = self.pivot + drift
             # By what the pivot really moved, which is not the drift: far from zero it was rounded.
             self._banked, self.pivot = self.about(pivot), pivot
+
+
+def _representable(mean: Float[Array, " d"], rows: Any) -> Float[Array, " d"]:
+    """A point near the mean that single-precision rows hold exactly, so that they subtract it exactly."""
+    if isinstance(rows, np.ndarray) and rows.dtype.itemsize <= 4:
+        return mean.astype(np.float32).astype(np.float64)
+    return mean
