@@ -23,8 +23,9 @@ from samespace.theory import (
     theorem2,
     triangle,
 )
-from samespace.theory.spectra import extremes, polar
+from samespace.theory.spectra import extremes, polar, right_solve, singular_values
 from tests.theory.pairs import Models, equivalent, unrelated
+from tests.tolerances import rtol
 
 torch = pytest.importorskip("torch")
 
@@ -121,5 +122,19 @@ def test_extremes_and_polar_factor_by_products_are_lapacks(
     np.testing.assert_allclose(extremes(torch.from_numpy(r)), extremes(r), rtol=1e-9, atol=1e-13)
     (rotation, nuclear), wanted = polar(torch.from_numpy(matrix)), polar(matrix)
     np.testing.assert_allclose(nuclear, wanted[1], rtol=1e-12)
+    np.testing.assert_allclose(
+        singular_values(torch.from_numpy(matrix[:, :30])),
+        np.linalg.svd(matrix[:, :30], compute_uv=False),
+        atol=1e-7,
+    )
     if fall:
         np.testing.assert_allclose(rotation.numpy(), wanted[0], atol=1e-9)
+
+
+def test_a_library_without_triangular_systems_solves_them_as_any_other(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr("array_api_compat.torch.linalg.solve_triangular")
+    r, rows = np.triu(rng.standard_normal((4, 4))) + 4.0 * np.eye(4), rng.standard_normal((9, 4))
+    found = right_solve(torch.from_numpy(r), torch.from_numpy(rows)).numpy()
+    np.testing.assert_allclose(found, rows @ np.linalg.inv(r), rtol=rtol("exact"))

@@ -220,9 +220,9 @@ def _of_largest_leverage(
     vectors: Any, triangle: Triangle, span: Span, keep: int
 ) -> Int[Array, " keep"]:
     source = Representation.of(vectors)
+    rows = block_rows(source.d, on_gpu=source.source.on_gpu)
     leverage = [
-        to_host(span.leverage(double(batch) - triangle.mean))
-        for batch in source.batches(block_rows(source.d))
+        to_host(span.leverage(double(batch) - triangle.mean)) for batch in source.batches(rows)
     ]
     return np.sort(np.argpartition(np.concatenate(leverage), -keep)[-keep:])
 

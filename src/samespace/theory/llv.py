@@ -241,7 +241,7 @@ def _over_inputs(pair: ModelPair, at: Int[Array, " r"], *, all_labels: bool) -> 
     root, root_star = _roots(pair)
     pivot, pivot_star = (_with_one(take(g, at[:1])) for g in (pair.g, pair.g_star))
     index = np.delete(np.arange(pair.g.n), at[0]) if all_labels else at[1:]
-    found, step = None, block_rows(pair.g.d + pair.g_star.d)
+    found, step = None, block_rows(pair.g.d + pair.g_star.d, on_gpu=pair.g.source.on_gpu)
     for start in range(0, len(index), step):
         here = index[start : start + step]
         own, own_star = (_with_one(take(g, here)) for g in (pair.g, pair.g_star))

@@ -17,10 +17,16 @@ from samespace.inference import t_quantile
 from samespace.measures.result import Result
 from samespace.theory.model_pair import ModelPair
 from samespace.theory.place import namespace
+from samespace.theory.spectra import condition_1, right_solve, singular_values
+from samespace.theory.triangle import triangle_of
 
 if TYPE_CHECKING:
     from jaxtyping import Float
     from numpy import ndarray as Array
+
+
+_REGULAR = 1e5
+"""Condition number up to which columns divided by their triangle are orthonormal to 1e-11."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -139,12 +145,11 @@ def _linear_bounds(pair: ModelPair) -> tuple[Float[Array, " r"], Float[Array, " 
     """
     width = pair.f_star.d
     joint = pair.joint_inputs.plain / pair.f.n**0.5
-    linalg = namespace(joint).linalg
     basis_star, basis = _orthonormal(joint[:, :width]), _orthonormal(joint[:, width:])
     gamma = pair.joint_labels.centred[:width, :width] @ joint[:, :width].T @ basis_star
     cross = basis_star.T @ basis
-    rho = np.minimum(to_host(linalg.svdvals(cross)), 1.0)
-    squares = to_host(linalg.svdvals(gamma)) ** 2
+    rho = np.minimum(singular_values(cross), 1.0)
+    squares = singular_values(gamma) ** 2
     # K labels give K - 1 at most.
     spectrum = np.concatenate([squares, np.zeros(width - len(squares))])
     rest = gamma - (gamma @ cross) @ cross.T
@@ -152,5 +157,9 @@ def _linear_bounds(pair: ModelPair) -> tuple[Float[Array, " r"], Float[Array, " 
 
 
 def _orthonormal(columns: Float[Array, "w p"]) -> Float[Array, "w r"]:
+    if columns.shape[0] >= columns.shape[1]:
+        r = triangle_of(columns)
+        if condition_1(r) < _REGULAR:
+            return right_solve(r, columns)
     left, singular, _ = namespace(columns).linalg.svd(columns, full_matrices=False)
     return left[:, singular > 1e-12 * singular[0]]

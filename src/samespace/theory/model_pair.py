@@ -150,7 +150,8 @@ class ModelPair:
 
     def paired_blocks(self) -> Iterator[tuple[Array, Array, slice]]:
         """Blocks of f and f* in float64, and which inputs they are of."""
-        rows, start = block_rows(max(self.f.d, self.f_star.d)), 0
+        on_gpu, start = self.f.source.on_gpu, 0
+        rows = block_rows(max(self.f.d, self.f_star.d), on_gpu=on_gpu)
         for blocks in zip(self.f.batches(rows), self.f_star.batches(rows), strict=True):
             first, second = (double(block) for block in together(*blocks))
             yield first, second, slice(start, start + len(first))

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dtrcon
 
+from samespace.accumulate import to_host
 from samespace.theory.place import namespace, unit
 
 if TYPE_CHECKING:
@@ -77,6 +78,18 @@ def _largest_eigenvalues(grams: Float[Array, "k w w"]) -> Float[Array, " k"]:
         grams = grams / size
         grams = grams @ grams
     return xp.exp(logarithm)
+
+
+def singular_values(matrix: Float[Array, "a b"]) -> Float[np.ndarray, " r"]:
+    """All singular values, descending, on the host.
+
+    On a device they are roots of eigenvalues: their squares err by rounding of the largest one's.
+    """
+    if isinstance(matrix, np.ndarray):
+        return np.linalg.svd(matrix, compute_uv=False)
+    wide = matrix if matrix.shape[0] <= matrix.shape[1] else matrix.T
+    squares = to_host(namespace(matrix).linalg.eigvalsh(wide @ wide.T))
+    return np.sqrt(np.maximum(squares[::-1], 0.0))
 
 
 def polar(matrix: Float[Array, "w w"]) -> tuple[Float[Array, "w w"], float]:

@@ -24,5 +24,7 @@ def table(rows: Any) -> Float[Array, "n d"]:
 def projected(rows: Any, vectors: Float[Array, "d c"]) -> Float[Array, "n c"]:
     """Return rows @ vectors, reading the rows in blocks."""
     source = Representation.of(rows)
-    blocks = (double(batch) for batch in source.batches(block_rows(source.d)))
+    blocks = (
+        double(batch) for batch in source.batches(block_rows(source.d, on_gpu=source.source.on_gpu))
+    )
     return np.concatenate([to_host(block @ beside(block, vectors)) for block in blocks])

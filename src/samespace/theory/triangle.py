@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from jaxtyping import Float, Int
 
-_BLOCK_VALUES = 1 << 22
-"""Values in a block: 32 MB of float64."""
+_BLOCK_VALUES, _BLOCK_VALUES_ON_GPU = 1 << 22, 1 << 26
+"""Values in a block: 32 MB of float64, half a gigabyte on a GPU, which smaller ones would not keep busy."""
 
 _FIRST, _ROWS = 2, 4
 """Rows in widths, of the part that preconditions (QR costs more than products) and of a block."""
@@ -40,9 +40,9 @@ _WORST = 100.0
 """Condition number of the preconditioned rows, up to which their products keep all but four digits."""
 
 
-def block_rows(width: int, *, at_least: int = 1) -> int:
+def block_rows(width: int, *, on_gpu: bool = False, at_least: int = 1) -> int:
     """Rows of a block of this width."""
-    return max(at_least, _BLOCK_VALUES // width)
+    return max(at_least, (_BLOCK_VALUES_ON_GPU if on_gpu else _BLOCK_VALUES) // width)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,8 @@ class Triangle:
         sources = [Representation.of(rows) for rows in matrices]
         _check_same_rows(sources)
         width = 1 + sum(source.d for source in sources)
-        rows = block_rows(width, at_least=_ROWS * width)
+        on_gpu = any(source.source.on_gpu for source in sources)
+        rows = block_rows(width, on_gpu=on_gpu, at_least=_ROWS * width)
         r = _preconditioned(_lifted(sources, rows)) if sources[0].n > rows else None
         if r is None:
             r = _stacked(_lifted(sources, rows))
