@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from samespace.cuda import has_kernels, serves, upload
 from samespace.lifted import HEAD, NORM_X, NORM_Y, ONE
 from samespace.parallel import side_by_side
 
@@ -256,36 +257,44 @@ class DeviceAccumulator(Accumulator):
     def _lift(self, X: Any, Y: Any, stack: list[Int[Array, " m"]]) -> Any:
         """Rows (1, |x|^2, |y|^2, x, y, 0, ...) about the pivot, fold by fold; shorter folds end in zeros."""
         xp, split = self._xp, HEAD + self.d_x
-        index = np.zeros((len(stack), max(map(len, stack))), np.int64)
+        index = np.full((len(stack), max(map(len, stack))), -1)
         for k, rows in enumerate(stack):
             index[k, : len(rows)] = rows
         flat, dtype = self._put(index.reshape(-1)), getattr(xp, self.precision)
         lifted = xp.empty((index.size, self._even), dtype=dtype, device=self._device)
-        lifted[:, ONE] = 1.0
+        lifted[:, ONE] = xp.astype(flat >= 0, dtype)
         lifted[:, self.width :] = 0.0
         for side, start, stop, norm in ((X, HEAD, split, NORM_X), (Y, split, self.width, NORM_Y)):
-            # Subtracted in double precision before any rounding: the pivot may dwarf the spread.
-            z, pivot = lifted[:, start:stop], self._pivot[start - HEAD : stop - HEAD]
-            z[...] = xp.astype(xp.take(side, flat, axis=0) - pivot, dtype, copy=False)
-            lifted[:, norm] = xp.vecdot(z, z)
-        lifted = xp.reshape(lifted, (*index.shape, self._even))
-        for k, rows in enumerate(stack):
-            lifted[k, len(rows) :, :] = 0.0
-        return lifted
+            pivot = self._pivot[start - HEAD : stop - HEAD]
+            self._centre(side, flat, pivot, lifted, start=start, norm=norm)
+        return xp.reshape(lifted, (*index.shape, self._even))
+
+    def _centre(
+        self, side: Any, index: Any, pivot: Any, lifted: Any, *, start: int, norm: int
+    ) -> None:
+        """Write rows about the pivot, zeros where the index is negative, and their squared lengths."""
+        if has_kernels(side):
+            from samespace.cuda.lift import lift
+
+            lift(side, index, pivot, lifted, start=start, norm=norm)
+            return
+        xp, z = self._xp, lifted[:, start : start + side.shape[1]]
+        taken = xp.take(side, xp.where(index < 0, 0, index), axis=0)
+        # Subtracted in double precision before any rounding: the pivot may dwarf the spread.
+        centred = xp.where((index < 0)[:, None], 0.0, taken - pivot)
+        z[...] = xp.astype(centred, lifted.dtype, copy=False)
+        lifted[:, norm] = xp.vecdot(z, z)
 
     def _put(self, array: Array) -> Any:
         return put(array, like=self._gram)
 
 
 def put(array: Array, *, like: Any) -> Any:
-    """A NumPy array where another library's array lies, without waiting for what runs there."""
+    """A NumPy array where another library's array lies."""
+    if serves(like):
+        return upload(array, like=like)
     from array_api_compat import array_namespace, device
 
-    if getattr(like, "is_cuda", False):
-        import torch
-
-        # From pinned memory, since a copy from any other waits for all work before it.
-        return torch.from_numpy(array).pin_memory().to(like.device, non_blocking=True)
     return array_namespace(like).asarray(array, device=device(like))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("errors",),
-    ("hashing", "parallel", "storage"),
+    ("hashing", "parallel", "storage", "cuda"),
     ("representation", "sources"),  # the gate
     ("lifted", "reservoir", "accumulate", "batch", "sums", "moments"),
     ("maps", "measures"),
@@ -29,9 +29,9 @@ FLOOR: dict[str, int] = {room: i for i, floor in enumerate(FLOORS) for room in f
 # A result knows how to show itself: the one import upwards, inside the methods that write a report.
 UPWARDS_INSIDE_FUNCTIONS = frozenset({("compare", "report"), ("family", "report")})
 
-# Torch trains and reads models. Everything else takes torch tensors through the array API, never by name.
+# Torch trains and reads models, and has kernels. Everything else takes its tensors through the array API.
 TORCH_PACKAGES = frozenset({"torch", "torchmetrics", "transformers", "lightning", "triton"})
-TORCH_ROOMS = frozenset({"worlds", "learn", "metrics", "demo", "reproduce"})
+TORCH_ROOMS = frozenset({"cuda", "worlds", "learn", "metrics", "demo", "reproduce"})
 TORCH_MODULES_OF_FAMILY = "samespace.family."
 
 # What `import samespace` may load: everything else is imported inside the function that needs it.
