@@ -61,7 +61,9 @@ def report(name: str, command: str, values: dict[str, Any], *, keep: bool) -> No
 
 
 def commit() -> str | None:
-    """The commit measured, where this is a checkout; else, in a copy without history, SAMESPACE_COMMIT."""
+    """What SAMESPACE_COMMIT says, of a copy of some commit; else the commit of this checkout."""
+    if said := os.environ.get("SAMESPACE_COMMIT"):
+        return said
     here = Path(__file__).parent
     asked = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"],
@@ -70,4 +72,4 @@ def commit() -> str | None:
         text=True,
         check=False,
     )
-    return asked.stdout.strip() or os.environ.get("SAMESPACE_COMMIT")
+    return asked.stdout.strip() or None

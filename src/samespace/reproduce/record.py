@@ -197,13 +197,15 @@ def versions() -> dict[str, str]:
 
 @cache
 def commit() -> str | None:
-    """Return the commit of the source tree that runs; of a copy without history, what SAMESPACE_COMMIT says.
+    """Return what SAMESPACE_COMMIT says, of a copy of some commit; else the commit of the checkout that runs.
 
     None for an installed package.
     """
+    if said := os.environ.get("SAMESPACE_COMMIT"):
+        return said
     command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"]
     try:
         answer = subprocess.run(command, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
-        return os.environ.get("SAMESPACE_COMMIT")
+        return None
     return answer.stdout.strip()
