@@ -109,15 +109,17 @@ def fit_lattice(moments: Moments, *, seed: int, progress: Progress | None = None
         width=width,
     )
     nulls, tested = found[:_NULL_DRAWS], found[_NULL_DRAWS:]
+    # A ridge leaves more than the least that any map of the class leaves on these rows.
+    in_sample = {name: squared_error(moments, fitted) for name, fitted in fits.items()}
+    least = in_sample | {"affine": max(float(np.trace(moments.Syy)) - whole.explained(), 0.0)}
     classes = {
         name: ClassFit(
             name,
             fitted,
             np.array([errors.by_class[name] for errors in tested]),
-            squared_error(moments, fitted)
-            - float(np.mean([errors.everywhere[name] for errors in tested])),
-            squared_error(moments, fitted) / total,
-            least_error(moments, fitted, whole) / total,
+            in_sample[name] - float(np.mean([errors.everywhere[name] for errors in tested])),
+            in_sample[name] / total,
+            least[name] / total,
             Null.of([null[name] for null in nulls]),
             parameters(name, whole, moments.d_y),
         )
@@ -241,13 +243,6 @@ def share_per_dimension(
     """Held-out R^2 of each dimension; NaN where the dimension does not vary, so has no R^2."""
     share = np.divide(errors, spread, out=np.full_like(errors, np.nan), where=spread > 0)
     return 1 - share
-
-
-def least_error(moments: Moments, fitted: Map, path: RidgePath) -> float:
-    """Smallest squared error that any map of the class has on these rows; a ridge leaves more."""
-    if not isinstance(fitted, Affine):
-        return squared_error(moments, fitted)
-    return max(float(np.trace(moments.Syy)) - path.explained(), 0.0)
 
 
 def parameters(name: str, path: RidgePath, d_y: int) -> int:

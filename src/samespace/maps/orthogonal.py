@@ -114,9 +114,10 @@ def polar_factor(M: Float[Array, "a b"]) -> Float[Array, "a b"]:
     R = M @ (root @ root.T)
     gap = np.inf
     while gap > _NEARLY:
-        excess = R.T @ R - np.eye(len(values))
+        excess = R.T @ R
+        np.fill_diagonal(excess, excess.diagonal() - 1)
         gap = float(np.linalg.norm(excess))
-        R = R @ (np.eye(len(values)) - 0.5 * excess)  # squares the gap
+        R -= R @ (0.5 * excess)  # squares the gap
     return R
 
 
