@@ -90,6 +90,15 @@ def timed(work: Callable[[], Any], device: str) -> tuple[float, float]:
     return time.process_time() - cpu, time.perf_counter() - wall
 
 
+def memory_on(device: str) -> float | None:
+    """The most that was allocated at once, in GB."""
+    if device == "cpu":
+        return None
+    import torch
+
+    return round(torch.cuda.max_memory_allocated() / 2**30, 2)
+
+
 def measure(size: dict[str, int], dtype: str, device: str) -> dict[str, Any]:
     models = two_models(size, dtype)
     bare = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -100,6 +109,7 @@ def measure(size: dict[str, int], dtype: str, device: str) -> dict[str, Any]:
         yardstick, yardstick_wall = timed(lambda: plain_logits(models, *block), device)
         pair = ModelPair.of(*models)
         costs = {name: timed(work, device) for name, work in parts_of(pair).items()}
+    on_device = memory_on(device)
     cpu, wall = (sum(cost[i] for cost in costs.values()) for i in (0, 1))
     extra = timed(lambda: d_llv(pair, labels="all"), device)
     return {
@@ -111,10 +121,11 @@ def measure(size: dict[str, int], dtype: str, device: str) -> dict[str, Any]:
         "logits_of_both_models_wall_s": round(yardstick_wall, 3),
         "parts_wall_s": {name: round(cost[1], 3) for name, cost in costs.items()},
         "total_cpu_s": round(cpu, 2),
-        "ratio": round(cpu / yardstick, 3),
+        "ratio": round(cpu / yardstick if device == "cpu" else wall / yardstick_wall, 3),
         "ratio_wall": round(wall / yardstick_wall, 3),
         "not_counted_d_LLV_over_every_label_cpu_s": round(extra[0], 2),
         "largest_memory_gb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2),
+        "largest_memory_on_the_device_gb": on_device,
         "memory_of_the_inputs_gb": round(bare / 2**20, 2),
         "machine": f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores",
         "blas_threads": os.environ.get("OMP_NUM_THREADS", "all"),

@@ -39,10 +39,14 @@ _LEAST_GAIN = 1e-3
 """Relative gain of the squared condition number below which an exchange is not worth its cost."""
 
 
-_PANEL, _PANEL_ROWS = 64, 256
-"""Points chosen at once, and the points that they are chosen from."""
+_PANEL = 192
+"""Points in a panel of the pivoted QR."""
 
-_PANEL_FALL = 1e-4
+_NEARLY = 0.6
+"""Squared distance at which a point of the panel is far enough, of the farthest outside: with 1 the order is
+plain pivoted QR's, for four times as many panels and the same condition numbers."""
+
+_FALL = 1e-4
 """Fall of the squared distances within a panel, beyond which its products say too little of them."""
 
 
@@ -60,19 +64,19 @@ def condition(points: Float[Array, "m+1 m"]) -> float:
 def by_pivoted_qr(points: Float[Array, "k m"]) -> Int[Array, " m+1"]:
     """Greedily, the simplex of large volume: pivoted QR of the columns (1, v), a panel of them at a time.
 
-    The points farthest from the span of those chosen so far are a panel; within it each next choice is the
-    farthest one. Up to a panel's width that is the plain pivoted QR, and beyond it the same arithmetic is
-    done by matrix products.
+    Each next choice is the point farthest from the span of those chosen so far. The farthest points are a
+    panel, in which products tell all distances; a distance only falls, so that a panel serves until none of
+    its points is as far as `_NEARLY` times the farthest one outside was at first.
     """
     xp = namespace(points)
     centred = points - xp.mean(points, axis=0)
     scale = xp.sqrt(xp.mean(xp.linalg.vecdot(centred, centred)))
     rest = xp.concat([scale * xp.ones_like(centred[:, :1]), centred], axis=1)
     chosen: list[int] = []
-    while len(chosen) < rest.shape[1]:
-        panel = _farthest(rest, chosen)
+    while (missing := rest.shape[1] - len(chosen)) > 0:
+        panel, outside = _farthest(rest, chosen)
         rows = chosen_rows(rest, panel)
-        pivots, factor = _pivoted_cholesky(to_host(rows @ rows.T), rest.shape[1] - len(chosen))
+        pivots, factor = _pivoted_cholesky(to_host(rows @ rows.T), _NEARLY * outside, missing)
         chosen += panel[pivots].tolist()
         inverse = solve_triangular(factor, np.eye(len(pivots)), lower=True)
         axes = beside(rest, inverse) @ chosen_rows(rows, pivots)
@@ -80,23 +84,23 @@ def by_pivoted_qr(points: Float[Array, "k m"]) -> Int[Array, " m+1"]:
     return np.array(chosen)
 
 
-def _farthest(rest: Float[Array, "k m+1"], chosen: list[int]) -> Int[Array, " panel"]:
-    """Numbers of the longest rows, none of them chosen already."""
+def _farthest(rest: Float[Array, "k m+1"], chosen: list[int]) -> tuple[Int[Array, " panel"], float]:
+    """Numbers of the longest rows, none of them chosen already, and the next squared length."""
     lengths = to_host(namespace(rest).linalg.vecdot(rest, rest)).copy()
     lengths[chosen] = -1.0
-    longest_first = np.argsort(-lengths, kind="stable")
-    return longest_first[: min(_PANEL_ROWS, len(lengths) - len(chosen))]
+    longest_first = np.argsort(-lengths, kind="stable")[: len(lengths) - len(chosen)]
+    beyond = longest_first[_PANEL:]
+    return longest_first[:_PANEL], float(lengths[beyond[0]]) if beyond.size else 0.0
 
 
 def _pivoted_cholesky(
-    gram: Float[Array, "p p"], most: int
+    gram: Float[Array, "p p"], least: float, most: int
 ) -> tuple[Int[Array, " b"], Float[Array, "b b"]]:
-    """The rows picked from a panel, and their triangle; at least one, though all may be zero."""
-    factor, order, rank, _ = dpstrf(gram, lower=1, tol=_PANEL_FALL * float(gram.diagonal().max()))
-    taken = max(1, min(rank, most, _PANEL))
-    triangle = np.tril(factor[:taken, :taken])
-    if not rank:
-        triangle = np.ones((1, 1))
+    """Rows picked from a panel while they are far enough, and their triangle; at least one row."""
+    least = max(least, _FALL * float(gram.diagonal().max()))
+    factor, order, rank, _ = dpstrf(gram, lower=1, tol=least)
+    taken = max(1, min(rank, most))
+    triangle = np.tril(factor[:taken, :taken]) if rank else np.eye(1)
     return order[:taken] - 1, triangle
 
 

@@ -293,7 +293,7 @@ def _interval(
         scale, scale_star = (np.std(p[:, 1] - p[:, 0]) for p in (kept, kept_star))
         return max(float(np.std(kept / scale - kept_star / scale_star, axis=0).max()), rest)
 
-    return jackknife(max(t1, rest), without, np.unique(fold).tolist(), level=level)
+    return jackknife(max(t1, rest), without, pair.groups.tolist(), level=level)
 
 
 def _log_prob(f: Any, g: Float[Array, "2 m"], log_z: Float[Array, " n"]) -> Float[Array, "n 2"]:

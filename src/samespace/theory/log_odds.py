@@ -40,7 +40,7 @@ def aligned_outside_groups(
     rotation: Float[Array, "r r"],
 ) -> Float[Array, " k"]:
     """Return tr(Q'C), C the correlations of log-odds outside each group; nothing for a single group."""
-    if len(np.unique(pair.group)) < 2:
+    if len(pair.groups) < 2:
         return np.zeros(0)
     sums = _group_sums(pair, D, D_star)
     n, odds, odds_star, odds2, odds2_star, cross = (total.sum(0) - total for total in sums)
@@ -56,12 +56,11 @@ def aligned_outside_groups(
 
 def _group_sums(pair: ModelPair, D: Float[Array, "r p"], D_star: Float[Array, "r m"]) -> list[Any]:
     """Of every group: inputs, sums of both models' log-odds about their means, of squares, of products."""
-    members = np.unique(pair.group)
     sums: list[Any] = [0.0] * 6
     for rows, rows_star, here in pair.paired_blocks():
         odds = (rows - pair.second_f.mean) @ D.T
         odds_star = (rows_star - pair.second_f.mean_star) @ D_star.T
-        member = members[:, None] == pair.group[here]
+        member = pair.groups[:, None] == pair.group[here]
         of_group = beside(odds, member.astype(np.float64))
         xp = namespace(odds)
         cross = xp.stack(

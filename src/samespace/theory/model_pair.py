@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from samespace.accumulate import to_host
 from samespace.errors import OptionError, ShapeError
 from samespace.representation import Representation
@@ -147,6 +149,11 @@ class ModelPair:
     def group(self) -> Int[Array, " n"]:
         """Group of every input, for the intervals."""
         return groups(self.f.n, self.folds)
+
+    @cached_property
+    def groups(self) -> Int[Array, " k"]:
+        """The groups that have inputs."""
+        return np.flatnonzero(np.bincount(self.group))
 
     def paired_blocks(self) -> Iterator[tuple[Array, Array, slice]]:
         """Blocks of f and f* in float64, and which inputs they are of."""

@@ -64,8 +64,8 @@ class Triangle:
         sources = [Representation.of(rows) for rows in matrices]
         _check_same_rows(sources)
         width = 1 + sum(source.d for source in sources)
-        on_gpu = any(source.source.on_gpu for source in sources)
-        rows = block_rows(width, on_gpu=on_gpu, at_least=_ROWS * width)
+        # On a GPU no more than this: a single block would be left to QR as a whole.
+        rows = block_rows(width, at_least=_ROWS * width)
         r = _preconditioned(_lifted(sources, rows)) if sources[0].n > rows else None
         if r is None:
             r = _stacked(_lifted(sources, rows))
