@@ -13,12 +13,14 @@ import samespace.batch
 from samespace.sources import memory
 from samespace.theory import (
     ModelPair,
+    closeness,
     d_llv,
     d_svd,
     displaced_map,
     diversity,
     effective_complexity,
     logit_distance,
+    pairwise_gaps,
     theorem1,
     theorem2,
     triangle,
@@ -41,6 +43,7 @@ MEASURES: dict[str, Callable[[ModelPair], Any]] = {
     "d_SVD of f": d_svd,
     "d_SVD of g": lambda pair: d_svd(pair, of="g"),
     "logit distance": logit_distance,
+    "closeness": closeness,
     "displaced map": displaced_map,
     "complexity": lambda pair: effective_complexity(pair.f, pair.g),
 }
@@ -87,6 +90,34 @@ def test_a_device_gives_the_results_of_the_host(
     assert_same(found, wanted, atol=1e-11)
 
 
+@pytest.mark.parametrize(
+    "measure", ["label diversity", "input diversity", "logit distance", "displaced map"]
+)
+def test_models_in_a_smaller_space_are_the_hosts(rng: np.random.Generator, measure: str) -> None:
+    models = equivalent(rng, n=300, k=200, m=3, noise=0.3)
+    wide = rng.standard_normal((3, 5))
+    flat = [part @ wide for part in models.arrays]
+    found = MEASURES[measure](ModelPair.of(*map(torch.from_numpy, flat)))
+    wanted = MEASURES[measure](ModelPair.of(*flat))
+    assert_same(found, wanted, atol=1e-11)
+
+
+def test_the_search_finds_the_hosts_anchors(rng: np.random.Generator) -> None:
+    models = unrelated(rng, n=300, k=60, m=3)
+    found, wanted = (
+        d_svd(ModelPair.of(*parts), anchors="search", rng=np.random.default_rng(0))
+        for parts in (there(models), models.arrays)
+    )
+    assert_same(found, wanted, atol=1e-11)
+
+
+def test_gaps_of_all_pivots_are_the_hosts(rng: np.random.Generator) -> None:
+    models = unrelated(rng)
+    np.testing.assert_allclose(
+        pairwise_gaps(ModelPair.of(*there(models))), pairwise_gaps(*models.arrays), rtol=1e-9
+    )
+
+
 def test_nothing_of_many_rows_leaves_the_device(rng: np.random.Generator) -> None:
     pair = ModelPair.of(*there(unrelated(rng)))
     assert isinstance(pair.joint_labels.lifted, torch.Tensor)
@@ -129,6 +160,10 @@ def test_extremes_and_polar_factor_by_products_are_lapacks(
     )
     if fall:
         np.testing.assert_allclose(rotation.numpy(), wanted[0], atol=1e-9)
+
+
+def test_no_correlation_has_no_nuclear_norm() -> None:
+    assert polar(torch.zeros(3, 3, dtype=torch.float64))[1] == polar(np.zeros((3, 3)))[1] == 0.0
 
 
 def test_a_library_without_triangular_systems_solves_them_as_any_other(

@@ -111,7 +111,8 @@ def _polar_by_products(matrix: Float[Array, "w w"]) -> Float[Array, "w w"]:
     """
     linalg = namespace(matrix).linalg
     bound = linalg.matrix_norm(matrix, ord=1) * linalg.matrix_norm(matrix, ord=float("inf"))
-    x, least = matrix / bound**0.5, _LEAST_POLAR
+    # No division of zero by zero: nothing is correlated with nothing.
+    x, least = matrix / (bound**0.5 + 2.0**-1000), _LEAST_POLAR
     while least < 1.0 - 1e-14:
         step = sqrt(3.0 / (1.0 + least + least**2))
         x = 1.5 * step * x - 0.5 * step**3 * x @ (x.T @ x)
