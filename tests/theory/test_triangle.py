@@ -89,6 +89,28 @@ def test_dependent_columns_are_told_from_rounding_at_any_width(
     assert np.linalg.norm(gap) < 1e-12 * np.linalg.norm(X + far)
 
 
+@pytest.mark.parametrize("case", ["zero", "copied", "on a line", "on other scales"])
+@pytest.mark.parametrize("width", [4, 41])
+def test_first_rows_may_lie_in_a_smaller_space_than_the_rest(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, case: str, width: int
+) -> None:
+    monkeypatch.setattr(triangle, "_BLOCK_VALUES", 1)
+    X, half = rng.standard_normal((20 * width, width)), width // 2
+    first = X[: 3 * width]
+    if case == "zero":
+        first[:, half] = 0.0
+    elif case == "copied":
+        first[:, half] = first[:, 0]
+    elif case == "on a line":
+        first[:, half:] = first[:, :1]
+    else:
+        first *= 10.0 ** rng.uniform(-12.0, 12.0, width)
+    found, scale = Triangle.of(X).lifted, np.sqrt(np.diag(by_hand(X)))
+    np.testing.assert_allclose(
+        found.T @ found / np.outer(scale, scale), by_hand(X) / np.outer(scale, scale), atol=1e-12
+    )
+
+
 @pytest.mark.usefixtures("small_blocks")
 def test_a_first_block_unlike_the_rest_does_not_precondition(rng: np.random.Generator) -> None:
     sources = [triangle.Representation.of(awkward(rng, "first unlike the rest"))]

@@ -142,6 +142,9 @@ def _preconditioned(blocks: Iterator[Float[Array, "b w"]]) -> Float[Array, "w w"
     for part in chain([block[rows:, :]], blocks):
         z = right_solve(first, part, overwrite=True)
         gram += z.T @ z
+    squares = xp.linalg.diagonal(gram)
+    if not xp.max(squares) < _WORST**2 * xp.min(squares):
+        return None  # seen before the rounding of the largest makes the smallest negative
     upper = xp.linalg.cholesky(gram, upper=True)
     # In the 1-norm, which is cheap, it is larger: by about the root of the width.
     return upper @ first if condition_1(upper) < _WORST * len(upper) ** 0.5 else None
