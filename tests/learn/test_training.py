@@ -84,6 +84,18 @@ def test_progress_tells_the_latest_scores_and_a_dash_for_none():
     assert told[-1] == "training: share 0.25 -"
 
 
+def test_what_the_loss_reads_can_be_set_before_every_step():
+    weight, seen = torch.ones(2), []
+
+    def weighted(model, batch):
+        seen.append(float(weight[0]))
+        return loss(model, batch) * weight
+
+    model, stream = population([0, 1])
+    train(model, stream, weighted, RECIPE, before_step=lambda step: weight.fill_(step))
+    assert seen == list(range(RECIPE.steps))
+
+
 @pytest.mark.parametrize("killed_at", [1, 5, 11])
 def test_a_kill_at_any_moment_changes_nothing(tmp_path, killed_at):
     def evaluate(model):

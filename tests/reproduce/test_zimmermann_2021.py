@@ -6,12 +6,13 @@ import json
 
 import numpy as np
 import pytest
+import torch
 from typer.testing import CliRunner
 
 from samespace.cli import app
 from samespace.errors import OptionError
 from samespace.reproduce import Context, Piece, available, expected, find, make
-from samespace.reproduce.zimmermann_2021.experiment import law_of, run, world_of
+from samespace.reproduce.zimmermann_2021.experiment import _cooling, law_of, run, world_of
 from samespace.reproduce.zimmermann_2021.rows import SCALES, pieces
 from samespace.worlds import GeneralisedNormal, Uniform, VonMisesFisher
 
@@ -117,3 +118,34 @@ def test_all_reproductions_are_found():
         "table2",
         "limit",
     }
+
+
+def test_a_row_starts_where_its_pairs_are_told_apart_and_ends_at_the_papers_temperature():
+    rows = {piece.name: piece.settings for piece in pieces("table1", SCALES["small"])}
+    assert rows["row01-seed0"]["temperature"] == 1.0  # pairs too far apart for a sharper start
+    assert rows["row04-seed0"]["temperature"] == 0.02
+    assert "temperature" not in rows["supervised-sphere_uniform-seed0"]
+    boxes = {piece.name: piece.settings for piece in pieces("table2", SCALES["small"])}
+    assert [boxes[f"row0{k}-seed0"]["bound"] for k in (1, 2, 3)] == [1.0, 10.0, 2.0]
+
+    temperature = torch.ones(2)
+    lead = _cooling(temperature, {"temperature": 0.04}, 100)
+    found = []
+    for step in (0, 60, 78, 95, 99):
+        lead(step)
+        found.append(float(temperature[1]))
+    assert found == pytest.approx([0.04, 0.04, 0.04 ** (17 / 35), 1.0, 1.0])
+    assert _cooling(temperature, {"temperature": 1.0}, 100) is None
+
+
+def test_a_start_is_told_apart_from_another():
+    """Records made from another start are not taken for those of this one."""
+    wide, matched = (
+        next(
+            p
+            for p in pieces("table2", SCALES["small"] | {"start": start})
+            if p.name == "row03-seed0"
+        )
+        for start in ("wide", "matched")
+    )
+    assert wide.settings != matched.settings

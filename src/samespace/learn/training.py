@@ -102,6 +102,7 @@ def train(
     checkpoint: Path | None = None,
     seconds: float = 30.0,
     captured: bool = False,
+    before_step: Callable[[int], None] | None = None,
     progress: Progress | None = None,
 ) -> History:
     """Train every member of the model in place on its own loss, and return what was seen.
@@ -131,6 +132,9 @@ def train(
     captured
         On a GPU, record the whole step once as a CUDA graph and replay it: for small models, whose
         launches cost more than their arithmetic. The loss must not look at a number on the host.
+    before_step
+        Called with the number of every step, from 0, to set what the loss reads and training changes, such as
+        a temperature: a function of the step alone, written in place, where a captured step reads it.
     progress
         Called as progress("training: " and the members' latest scores, steps done, steps in all).
 
@@ -145,6 +149,8 @@ def train(
     every = every if every is not None else recipe.steps
     saved_at = time.monotonic()
     while run.step < recipe.steps and not run.stopped:
+        if before_step is not None:
+            before_step(run.step)
         run.advance()
         if run.step % every == 0 or run.step == recipe.steps:
             scores = _scores(model, evaluate)

@@ -112,11 +112,13 @@ def _trained(piece: Piece, worlds: list[LatentWorld], watch: Watch, context: Con
     supervised = settings["column"] == "supervised"
     recipe = Recipe(**settings["training"])
     every = max(1, recipe.steps // _EVALUATIONS)
+    temperature = torch.ones(len(worlds), device=context.device)
     history = train(
         encoder,
         stream,
-        _supervised if supervised else _unsupervised(settings["model_p"]),
+        _supervised if supervised else _unsupervised(settings["model_p"], temperature),
         recipe,
+        before_step=_cooling(temperature, settings, recipe.steps),
         evaluate=watch,
         every=every,
         checkpoint=context.workspace / "checkpoint.pt",
@@ -168,7 +170,24 @@ def _supervised(encoder: nn.Module, batch: Observed) -> Tensor:
     return mean_squared_error(encoder(batch.x), batch.z)
 
 
-def _unsupervised(p: int) -> Callable[[nn.Module, Pairs], Tensor]:
+def _cooling(temperature: Tensor, settings: Settings, steps: int) -> Callable[[int], None] | None:
+    """Return what leads the temperature from where a row's training starts to the paper's 1.
+
+    It stays at its start for six tenths of the steps and is 1 in the last twentieth; between, it rises
+    by equal factors.
+    """
+    start = settings.get("temperature", 1.0)
+    if start == 1.0:
+        return None
+
+    def set_temperature(step: int) -> None:
+        to_go = min(1.0, max(0.0, (0.95 - step / steps) / (0.95 - 0.6)))
+        temperature.fill_(start**to_go)
+
+    return set_temperature
+
+
+def _unsupervised(p: int, temperature: Tensor) -> Callable[[nn.Module, Pairs], Tensor]:
     """Return the released program's loss: the negatives are the batch's own anchors, tau = 1.
 
     Of several positives each is a pair of its own.
@@ -179,7 +198,14 @@ def _unsupervised(p: int) -> Callable[[nn.Module, Pairs], Tensor]:
         rows, of_anchors = batch.x.shape[1], batch.x_positive.shape[1:-1]
         found = encoder(torch.cat([batch.x, batch.x_positive.flatten(1, -2)], dim=1))
         anchors, positives = found[:, :rows], found[:, rows:].unflatten(1, of_anchors)
-        each = contrastive(anchors, positives, anchors, similarity=similarity, apart=True)
+        each = contrastive(
+            anchors,
+            positives,
+            anchors,
+            similarity=similarity,
+            temperature=temperature,
+            apart=True,
+        )
         return each.mean(-1)
 
     return loss
