@@ -12,6 +12,7 @@ from samespace.reproduce.record import Record, Value
 from samespace.reproduce.zimmermann_2021.rows import SEEDS, encoder_of, latents_of, rows_of
 
 _SCORE = {"table1": "r2", "table2": "mcc"}
+_NAMED = {"r2": "R²", "mcc": "MCC"}
 _SMALLER = "the paper's row, but a smaller world, encoder and budget than the paper's"
 
 
@@ -108,17 +109,39 @@ def _pace(records: Sequence[Record], score: str, published: float) -> dict[str, 
 
 
 def draw(summary: Mapping[str, Any], path: Path) -> None:
-    """Draw every recorded number of a table as a point with its spread, beside the paper's."""
+    """Draw what each recorded number leaves of 100%, on a log axis, beside the paper's."""
     values = summary["values"]
     score = values["score"]
     points = [(label, one[score]) for label, one in _entries(values) if one["seeds"]]
-    figure, axes = canvas(width=7.0, height=0.6 + 0.28 * len(points))
+    figure, axes = canvas(width=8.0, height=1.2 + 0.28 * len(points))
     for height, (_, value) in enumerate(reversed(points)):
-        axes.errorbar(value["mean"], height, xerr=value["sd"] or 0.0, fmt="o", color="C0", ms=4)
-        axes.errorbar(value["paper"], height + 0.25, xerr=value["paper_sd"], fmt="|", color="C1")
+        ours = _left(value["mean"], value["sd"])
+        axes.errorbar(ours[0], height - 0.1, xerr=ours[1], fmt="o", color="0.1", ms=5, label="ours")
+        paper = _left(value["paper"], value["paper_sd"])
+        axes.errorbar(
+            paper[0], height + 0.15, xerr=paper[1], fmt="|", color="0.5", ms=9, label="paper"
+        )
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter("{x:g}")
     axes.set_yticks(range(len(points)), [label for label, _ in reversed(points)])
-    axes.set_xlabel(f"{score.upper()} [%]; dots: ours at scale {summary['scale']}, bars: the paper")
+    axes.grid(axis="y", color="0.93")
+    axes.set_axisbelow(True)
+    axes.set_xlabel(f"100 - {_NAMED[score]} [%], log scale")
+    figure.legend(
+        *(each[:2] for each in axes.get_legend_handles_labels()),
+        loc="outside upper center",
+        ncols=2,
+        frameon=False,
+        title=f"scale {summary['scale']}; bars: one standard deviation over seeds",
+    )
     save(figure, path)
+
+
+def _left(mean: float, sd: float | None) -> tuple[float, list[list[float]]]:
+    """Return 100 - mean, at least 0.001, and how far its bar reaches down and up."""
+    left = max(100.0 - mean, 1e-3)
+    spread = sd or 0.0
+    return left, [[min(spread, 0.9 * left)], [spread]]
 
 
 def _entries(values: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str, Any]]]:
