@@ -149,3 +149,15 @@ def test_a_start_is_told_apart_from_another():
         for start in ("wide", "matched")
     )
     assert wide.settings != matched.settings
+
+
+def test_the_loss_of_the_latents_themselves(tmp_path):
+    values = make(find(PAPER, "latents"), scale="smoke", folder=tmp_path)["values"]
+    assert len(values) == 12
+    assert all(one["loss"] < one["chance"] for one in values.values())
+    # Closer pairs are told apart better; a sphere has no scale.
+    assert values["row04"]["loss"] < values["row02"]["loss"] < values["row01"]["loss"]
+    assert values["row01"]["scale"] == 1.0
+    assert 1.0 < values["row05"]["scale"] < 50.0
+    assert 0.3 < values["row12"]["scale"] < 1.5
+    assert (tmp_path / "zimmermann_2021" / "results" / "latents-smoke.svg").exists()

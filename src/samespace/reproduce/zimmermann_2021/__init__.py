@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from samespace.reproduce.registry import Context, Piece, Reproduction, register
+from samespace.reproduce.zimmermann_2021.latents import LATENTS
 from samespace.reproduce.zimmermann_2021.limit import LIMIT
 from samespace.reproduce.zimmermann_2021.rows import PAPER, SCALES, pieces
 from samespace.reproduce.zimmermann_2021.summary import draw, summarise
@@ -45,3 +46,4 @@ for _table, _claim in _CLAIMS.items():
         )
     )
 register(LIMIT)
+register(LATENTS)

@@ -63,12 +63,16 @@ def run(piece: Piece, context: Context) -> dict[str, Any]:
 
 def world_of(settings: Settings, seed: int, device: str) -> LatentWorld:
     """Make the world of one seed: its own mixing, the same for every column and row."""
-    n = settings["n"]
+    return latent_world(settings, _mixing(settings["n"], seed, settings["pool"]).to(device))
+
+
+def latent_world(settings: Settings, mixing: Callable[[Tensor], Tensor]) -> LatentWorld:
+    """Make the world of a row, observed through a mixing."""
     return LatentWorld(
-        space=_SPACES[settings["space"]](n),
+        space=_SPACES[settings["space"]](settings["n"]),
         marginal=law_of(settings["marginal"]),
         conditional=law_of(settings.get("conditional", "uniform")),
-        mixing=_mixing(n, seed, settings["pool"]).to(device),
+        mixing=mixing,
     )
 
 
