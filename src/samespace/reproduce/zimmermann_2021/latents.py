@@ -91,7 +91,7 @@ def _summarise(records: Sequence[Record], expected: Mapping[str, Any]) -> dict[s
 def _draw(summary: Mapping[str, Any], path: Path) -> None:
     """Draw the latents' loss in every row."""
     values = summary["values"]
-    figure, axes = canvas(width=6.0, height=0.8 + 0.28 * len(values))
+    figure, axes = canvas(width=7.0, height=0.8 + 0.28 * len(values))
     for height, one in enumerate(reversed(values.values())):
         axes.plot(one["loss"], height, "o", color="0.1", ms=5)
         axes.plot(one["chance"], height, "|", color="0.5", ms=9)
@@ -101,7 +101,7 @@ def _draw(summary: Mapping[str, Any], path: Path) -> None:
         for name, one in values.items()
     ]
     axes.set_yticks(range(len(names)), names[::-1])
-    axes.set_xlabel("loss [nats]: dots the latents', bars of no recovery at all")
+    axes.set_xlabel("loss of the latents [nats]; bars: chance")
     save(figure, path)
 
 
