@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from itertools import permutations
 
 import numpy as np
@@ -78,7 +79,8 @@ def test_exchanges_never_condition_worse_than_their_start_in_frobenius_norm(
     seed: int, m: int, extra: int
 ) -> None:
     points = np.random.default_rng(seed).standard_normal((m + 1 + extra, m))
-    start = choice.by_pivoted_qr(points)
+    start, spans = choice.by_pivoted_qr(points)
+    assert spans
     best, _ = choice.by_exchanges(points, start)
 
     def frobenius(chosen: np.ndarray) -> float:
@@ -88,6 +90,40 @@ def test_exchanges_never_condition_worse_than_their_start_in_frobenius_norm(
 
     assert frobenius(best) <= frobenius(start) * (1 + 1e-12)
     assert len(set(best.tolist())) == m + 1
+
+
+@pytest.mark.parametrize("method", ["qr", "exchange"])
+@given(seed=st.integers(0, 2**32 - 1), m=st.integers(1, 20), kinds=st.integers(2, 60))
+def test_copies_do_not_crowd_out_the_vectors_that_complete_them(
+    method: str, seed: int, m: int, kinds: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    distinct = rng.standard_normal((kinds, m)) * np.geomspace(1.0, 100.0, kinds)[:, None]
+    vectors = distinct[np.sort(rng.integers(0, kinds, 400))]
+    found = diversity(vectors, method=method)
+    assert found.rank == np.linalg.matrix_rank(vectors - vectors.mean(axis=0))
+    assert len(set(found.chosen.tolist())) == found.rank + 1
+    assert np.linalg.matrix_rank(vectors[found.chosen[1:]] - vectors[found.chosen[0]]) == found.rank
+
+
+@pytest.mark.parametrize("method", ["qr", "exchange"])
+def test_one_hot_vectors_are_chosen_once_each(rng: np.random.Generator, method: str) -> None:
+    vectors = np.eye(30)[rng.integers(0, 30, 500)]
+    found = diversity(vectors, method=method)
+    assert found.rank == 29
+    assert len(np.unique(vectors[found.chosen], axis=0)) == 30
+
+
+def test_the_blocks_that_are_read_do_not_matter_to_what_spans(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vectors = np.repeat(rng.standard_normal((9, 6)), 100, axis=0)
+    # By name: the package's attribute `diversity` is the function.
+    monkeypatch.setattr(
+        import_module("samespace.theory.diversity"), "block_rows", lambda *_, **__: 37
+    )
+    found = diversity(vectors, method="qr")
+    assert np.linalg.matrix_rank(vectors[found.chosen[1:]] - vectors[found.chosen[0]]) == 6
 
 
 def test_the_cost_of_an_exchange_is_the_cost_after_it(rng: np.random.Generator) -> None:

@@ -46,6 +46,12 @@ _NEARLY = 0.6
 """Squared distance at which a point of the panel is far enough, of the farthest outside: with 1 the order is
 plain pivoted QR's, for four times as many panels and the same condition numbers."""
 
+_FLAT = 1e-12
+"""Distance from the span of those before, of their spread, at which a point is taken to lie in it."""
+
+_NO_VERTEX = 1e-6
+"""Barycentric coordinate below which a point lies in the face opposite a vertex and cannot stand for it."""
+
 _FALL = 1e-4
 """Fall of the squared distances within a panel, beyond which its products say too little of them."""
 
@@ -61,27 +67,35 @@ def condition(points: Float[Array, "m+1 m"]) -> float:
     return longest / shortest if shortest > 0 else float("inf")
 
 
-def by_pivoted_qr(points: Float[Array, "k m"]) -> Int[Array, " m+1"]:
+def by_pivoted_qr(points: Float[Array, "k m"]) -> tuple[Int[Array, " m+1"], bool]:
     """Greedily, the simplex of large volume: pivoted QR of the columns (1, v), a panel of them at a time.
 
     Each next choice is the point farthest from the span of those chosen so far. The farthest points are a
     panel, in which products tell all distances; a distance only falls, so that a panel serves until none of
     its points is as far as `_NEARLY` times the farthest one outside was at first.
+
+    Returns
+    -------
+    The choice, and whether it spans: False where the points lie in less than M dimensions.
     """
     xp = namespace(points)
     centred = points - xp.mean(points, axis=0)
     scale = xp.sqrt(xp.mean(xp.linalg.vecdot(centred, centred)))
     rest = xp.concat([scale * xp.ones_like(centred[:, :1]), centred], axis=1)
     chosen: list[int] = []
+    nearest = float(scale)
     while (missing := rest.shape[1] - len(chosen)) > 0:
         panel, outside = _farthest(rest, chosen)
         rows = chosen_rows(rest, panel)
-        pivots, factor = _pivoted_cholesky(to_host(rows @ rows.T), _NEARLY * outside, missing)
+        pivots, factor, shortest = _pivoted_cholesky(
+            to_host(rows @ rows.T), _NEARLY * outside, missing
+        )
         chosen += panel[pivots].tolist()
+        nearest = min(nearest, shortest)
         inverse = solve_triangular(factor, np.eye(len(pivots)), lower=True)
         axes = beside(rest, inverse) @ chosen_rows(rows, pivots)
         rest = rest - (rest @ axes.T) @ axes
-    return np.array(chosen)
+    return np.array(chosen), nearest > _FLAT * float(scale)
 
 
 def _farthest(rest: Float[Array, "k m+1"], chosen: list[int]) -> tuple[Int[Array, " panel"], float]:
@@ -95,13 +109,15 @@ def _farthest(rest: Float[Array, "k m+1"], chosen: list[int]) -> tuple[Int[Array
 
 def _pivoted_cholesky(
     gram: Float[Array, "p p"], least: float, most: int
-) -> tuple[Int[Array, " b"], Float[Array, "b b"]]:
-    """Rows picked from a panel while they are far enough, and their triangle; at least one row."""
+) -> tuple[Int[Array, " b"], Float[Array, "b b"], float]:
+    """Rows picked from a panel while they are far enough, at least one; triangle; least distance."""
     least = max(least, _FALL * float(gram.diagonal().max()))
     factor, order, rank, _ = dpstrf(gram, lower=1, tol=least)
     taken = max(1, min(rank, most))
-    triangle = np.tril(factor[:taken, :taken]) if rank else np.eye(1)
-    return order[:taken] - 1, triangle
+    if rank == 0:
+        return order[:1] - 1, np.eye(1), 0.0
+    triangle = np.tril(factor[:taken, :taken])
+    return order[:taken] - 1, triangle, float(triangle.diagonal().min())
 
 
 def by_exchanges(
@@ -145,7 +161,7 @@ def _exchange_costs(
         ratio = 1.0 / at
         inverse = xp.sum(w2) - w2 - 2.0 * ratio * cross + ratio**2 * w2 * (others + 1.0)
         after = inverse * _spread_after(points, vertices)
-    after = xp.where(xp.isfinite(after), after, xp.inf)
+    after = xp.where(xp.isfinite(after) & (xp.abs(at) > _NO_VERTEX), after, xp.inf)
     return float(xp.sum(w2) * _spread(vertices)), after
 
 

@@ -17,7 +17,7 @@ from samespace.errors import DiversityError, OptionError
 from samespace.measures.result import Result
 from samespace.representation import Representation
 from samespace.theory import choice
-from samespace.theory.place import double
+from samespace.theory.place import chosen_rows, double, namespace
 from samespace.theory.triangle import Span, Triangle, block_rows, take
 
 if TYPE_CHECKING:
@@ -178,13 +178,17 @@ def _choose(
         raise OptionError(
             f"method={method!r}; write 'auto', 'qr', 'exchange', 'enumerate' or 'resample'."
         )
-    candidates = np.arange(count)
-    if method != "enumerate" and count > _SHORTLIST_PER_POINT * size:
-        candidates = _of_largest_leverage(vectors, triangle, span, _SHORTLIST_PER_POINT * size)
-    points = _coordinates(take(vectors, candidates), triangle, span)
     if method == "enumerate":
+        points = _coordinates(take(vectors, np.arange(count)), triangle, span)
         return choice.by_enumeration(points), f"best of all sets of {count}"
-    start = choice.by_pivoted_qr(points)
+    candidates = _of_largest_leverage(vectors, triangle, span, _SHORTLIST_PER_POINT * size)
+    points = _coordinates(take(vectors, candidates), triangle, span)
+    start, spans = choice.by_pivoted_qr(points)
+    if not spans:
+        # The vectors farthest out are copies of a few, or lie in one plane: others have to complete them.
+        candidates = np.union1d(candidates, _spanning(vectors, triangle, span))
+        points = _coordinates(take(vectors, candidates), triangle, span)
+        start, _ = choice.by_pivoted_qr(points)
     if method == "qr":
         start = choice.best_pivot_first(points, start)
         return candidates[start], f"qr of {len(candidates)} of {count}"
@@ -220,11 +224,29 @@ def _of_largest_leverage(
     vectors: Any, triangle: Triangle, span: Span, keep: int
 ) -> Int[Array, " keep"]:
     source = Representation.of(vectors)
+    if source.n <= keep:
+        return np.arange(source.n)
     rows = block_rows(source.d, on_gpu=source.source.on_gpu)
     leverage = [
         to_host(span.leverage(double(batch) - triangle.mean)) for batch in source.batches(rows)
     ]
     return np.sort(np.argpartition(np.concatenate(leverage), -keep)[-keep:])
+
+
+def _spanning(vectors: Any, triangle: Triangle, span: Span) -> Int[Array, " r"]:
+    """Rows that span what all span: the choice of each block and of those chosen before it."""
+    source, size, start = Representation.of(vectors), span.rank + 1, 0
+    rows = block_rows(source.d, at_least=4 * size, on_gpu=source.source.on_gpu)
+    index, points = np.zeros(0, dtype=np.intp), None
+    for batch in source.batches(rows):
+        here = span.coordinates(double(batch) - triangle.mean)
+        points = here if points is None else namespace(here).concat([points, here])
+        index = np.concatenate([index, np.arange(start, start + len(batch))])
+        start += len(batch)
+        if len(index) > size:
+            best, _ = choice.by_pivoted_qr(points)
+            index, points = index[best], chosen_rows(points, best)
+    return index
 
 
 def _verdict(
