@@ -25,7 +25,7 @@ def lift(side: Any, index: Any, pivot: Any, lifted: Any, *, start: int, norm: in
     """
     side = side if side.stride(1) == 1 else side.contiguous()
     rows, width = lifted.shape
-    with torch.cuda.device(lifted.device):
+    with torch.cuda.device_of(lifted):
         _lift_kernel[(triton.cdiv(rows, _ROWS),)](
             side, index, pivot, lifted, rows, side.stride(0), width, side.shape[1], start, norm,
             _ROWS, _COLUMNS,
