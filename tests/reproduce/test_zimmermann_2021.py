@@ -117,6 +117,7 @@ def test_all_reproductions_are_found():
         "table1",
         "table2",
         "limit",
+        "latents",
     }
 
 
