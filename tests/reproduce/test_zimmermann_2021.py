@@ -118,6 +118,7 @@ def test_all_reproductions_are_found():
         "table2",
         "limit",
         "latents",
+        "widths",
     }
 
 
@@ -162,3 +163,12 @@ def test_the_loss_of_the_latents_themselves(tmp_path):
     assert 1.0 < values["row05"]["scale"] < 50.0
     assert 0.3 < values["row12"]["scale"] < 1.5
     assert (tmp_path / "zimmermann_2021" / "results" / "latents-smoke.svg").exists()
+
+
+def test_rows_on_all_of_space_can_be_made_with_other_widths(tmp_path):
+    summary = make(find(PAPER, "widths"), scale="smoke", folder=tmp_path, only="row12-sd0.3-*")
+    value = summary["values"]["row 12, sd 0.3"]["r2"]
+    assert value["paper"] == 98.76
+    assert value["reproduced"] is None  # a smaller world
+    assert 80.0 < value["mean"] < 100.0
+    assert (tmp_path / "zimmermann_2021" / "results" / "widths-smoke.svg").exists()

@@ -17,6 +17,7 @@ from samespace.reproduce.zimmermann_2021.latents import LATENTS
 from samespace.reproduce.zimmermann_2021.limit import LIMIT
 from samespace.reproduce.zimmermann_2021.rows import PAPER, SCALES, pieces
 from samespace.reproduce.zimmermann_2021.summary import draw, summarise
+from samespace.reproduce.zimmermann_2021.widths import WIDTHS
 
 
 def _run(piece: Piece, context: Context) -> Mapping[str, Any]:
@@ -47,3 +48,4 @@ for _table, _claim in _CLAIMS.items():
     )
 register(LIMIT)
 register(LATENTS)
+register(WIDTHS)
