@@ -5,6 +5,7 @@ Everything here is a quicker way to what the callers also do by the array API al
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,12 @@ def serves(array: Any) -> bool:
 
 def has_kernels(array: Any) -> bool:
     """Whether there are kernels for such an array: they are written in Triton, which PyTorch brings along."""
-    return serves(array) and find_spec("triton") is not None
+    return serves(array) and _has_triton()
+
+
+@cache
+def _has_triton() -> bool:
+    return find_spec("triton") is not None
 
 
 def upload(array: Array, *, like: Any) -> Any:

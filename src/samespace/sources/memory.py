@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from samespace.cuda import serves
 from samespace.errors import DtypeError, NotFiniteError, ShapeError
 from samespace.sources.elements import REAL, check_real, widen
 from samespace.sources.source import RandomAccess
@@ -59,7 +60,7 @@ class MemorySource(RandomAccess):
 
 def lies_on_gpu(array: Any) -> bool:
     """Whether an array is PyTorch's or CuPy's on a GPU."""
-    return bool(getattr(array, "is_cuda", False)) or type(array).__module__.startswith("cupy")
+    return serves(array) or type(array).__module__.startswith("cupy")
 
 
 def _widest(namespace: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from samespace import batch
-from samespace.accumulate import to_host
+from samespace.accumulate import put, to_host
 from samespace.sources.stream import take_rows
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def beside(like: Any, array: Any) -> Any:
         return array
     if isinstance(like, np.ndarray):
         return to_host(array)
-    return namespace(like).asarray(to_host(array), device=device_of(like))
+    return put(to_host(array), like=like)
 
 
 def double(rows: Any) -> Any:

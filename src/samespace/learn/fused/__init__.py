@@ -5,12 +5,11 @@ They are written in Triton, which comes with PyTorch for CUDA; it is imported on
 
 from __future__ import annotations
 
-from functools import cache
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import torch
 
+from samespace.cuda import has_kernels
 from samespace.learn.fused.homogeneous import padded
 from samespace.learn.fused.limits import ENDS, NARROW, WIDE
 from samespace.learn.similarity import DotProduct, PowerDistance
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 def applies(a: Tensor, b: Tensor, similarity: DotProduct | PowerDistance) -> bool:
     """Tell whether there is a kernel for such rows."""
-    if not (a.is_cuda and b.is_cuda and a.dtype == b.dtype == torch.float32 and _has_triton()):
+    if not (has_kernels(a) and has_kernels(b) and a.dtype == b.dtype == torch.float32):
         return False
     return bool(a.numel() and b.numel()) and covers(similarity, a.shape[-1])
 
@@ -63,7 +62,7 @@ def logsumexp_rows(
 
 def applies_to_layers(x: Tensor, weights: Sequence[Tensor]) -> bool:
     """Tell whether there are kernels for a perceptron of these weights, on rows that need no gradient."""
-    if not (x.is_cuda and x.dtype == torch.float32 and _has_triton()) or x.requires_grad:
+    if not has_kernels(x) or x.dtype != torch.float32 or x.requires_grad:
         return False
     (d_in, first), (last, d_out) = weights[0].shape[1:], weights[-1].shape[1:]
     ends = padded(first), padded(last)
@@ -78,8 +77,3 @@ def through_layers(
 
     flat = [part for layer in layers for part in layer]
     return FusedPerceptron.apply(x, slope, *flat)  # type: ignore[no-untyped-call]  # torch does not annotate it
-
-
-@cache
-def _has_triton() -> bool:
-    return find_spec("triton") is not None
